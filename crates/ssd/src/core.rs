@@ -268,14 +268,22 @@ impl<C: Content> Core<C> {
     /// takes in one by one.
     #[inline]
     pub(crate) fn entries(&self, request: &Request) -> impl Iterator<Item = PageSlice> + use<C> {
-        let flash_page = self.flash_page_sectors();
-        self.parts(request).flat_map(move |part| {
-            let pages = part.first / flash_page..=(part.end - 1) / flash_page;
-            pages.map(move |page| PageSlice {
-                first: part.first.max(page * flash_page),
-                end: part.end.min((page + 1) * flash_page),
-                ..part
-            })
+        let (flash_page, page_sectors) = (self.flash_page_sectors(), self.page_sectors.get() as u32);
+        let (stream, handle) = (request.stream, request.handle);
+        let (mut lpn, first) = self.page_sectors.split(request.lba);
+        let (mut first, mut left) = (first as u32, request.end() - request.lba);
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let room = (flash_page - first % flash_page).min(page_sectors - first);
+            let part = PageSlice { lpn, first, end: first + left.min(room.into()) as u32, stream, handle };
+            left -= u64::from(part.end - first);
+            first = part.end;
+            if first == page_sectors {
+                (lpn, first) = (lpn + 1, 0);
+            }
+            Some(part)
         })
     }
 

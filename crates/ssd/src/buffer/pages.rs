@@ -106,6 +106,8 @@ pub(crate) struct WriteBuffer {
     used: u64,
     /// Of these, pages of entries that are being programmed.
     leaving: u64,
+    /// Entries that wait, of all queues.
+    waiting: u32,
     coalesce: bool,
     in_order: bool,
     flash_page_sectors: u32,
@@ -124,6 +126,8 @@ pub(crate) struct WriteBuffer {
     /// All entries by order of entry.
     live: BTreeMap<u64, u32>,
     next_sequence: u64,
+    /// Entries that have left so far.
+    departures: u64,
 }
 
 impl WriteBuffer {
@@ -133,6 +137,7 @@ impl WriteBuffer {
             capacity,
             used: 0,
             leaving: 0,
+            waiting: 0,
             coalesce: config.coalesce,
             in_order: config.order == Order::InOrder,
             flash_page_sectors: pages.flash_page_sectors,
@@ -145,6 +150,7 @@ impl WriteBuffer {
             under_way: vec![false; queues as usize],
             live: BTreeMap::new(),
             next_sequence: 0,
+            departures: 0,
         }
     }
 
@@ -247,6 +253,7 @@ impl WriteBuffer {
         self.live.insert(self.next_sequence, slot);
         self.by_lpn.insert(lpn, slot);
         self.queues[queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
+        self.waiting += 1;
         self.next_sequence += 1;
         Some((slot, older))
     }
@@ -276,6 +283,11 @@ impl WriteBuffer {
         self.queues[queue as usize].len() as u32
     }
 
+    /// Entries that have left so far. A page that found no room finds none before another one leaves.
+    pub(crate) fn departures(&self) -> u64 {
+        self.departures
+    }
+
     /// Pages that it holds at most.
     pub(crate) fn pages(&self) -> u64 {
         self.capacity
@@ -288,7 +300,8 @@ impl WriteBuffer {
 
     /// Entries that wait, of all queues.
     pub(crate) fn all_waiting(&self) -> u32 {
-        self.queues.iter().map(|queue| queue.len() as u32).sum()
+        debug_assert_eq!(self.waiting as usize, self.queues.iter().map(Waiting::len).sum::<usize>());
+        self.waiting
     }
 
     /// The entries that one flush over these queues takes: of each queue the one that leaves next; in order, as many as a walk from the
@@ -333,6 +346,7 @@ impl WriteBuffer {
         self.used -= u64::from(entry.pages);
         self.leaving -= if entry.in_flight { entry.pages.into() } else { 0 };
         self.free.push(slot);
+        self.departures += 1;
         entry
     }
 
@@ -340,11 +354,12 @@ impl WriteBuffer {
     /// slot; to be called until there is none. One under way stays until it is done.
     pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Entry)> {
         let slot = self.by_lpn.remove(&lpn)?;
-        let Entry { in_flight, queue, sequence, place, .. } = self.entries[slot as usize];
+        let Entry { in_flight, is_out, queue, sequence, place, .. } = self.entries[slot as usize];
         if in_flight {
             return None;
         }
         self.queues[queue as usize].remove(Waiter { slot, sequence, place });
+        self.waiting -= u32::from(!is_out);
         let under_way = self.under_way[queue as usize];
         let entry = self.finish(slot);
         self.under_way[entry.queue as usize] = under_way;

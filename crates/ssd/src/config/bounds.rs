@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::ranges::Range;
-use super::table::{locate, shown, to_value};
-use super::{Config, keys};
+use super::table::{locate, shown};
+use super::{Config, keys, sections};
 use crate::error::ConfigError;
 
-/// Refuses a value of the key `key` in a complete configuration that is out of its range; `given`: the value as the layer `origin`
-/// has it.
+/// Refuses a value of the key `key` in the tables of a configuration that is out of its range; `given`: the value as the layer
+/// `origin` has it.
 pub(super) fn check_key(
     changed: &mut Value,
     origin: &str,
@@ -22,10 +22,18 @@ pub(super) fn check_key(
     }
 }
 
-/// Refuses a configuration of any origin that has a value out of the range of its key.
+/// Refuses a configuration of any origin that has a value out of the range of its key. Defaults are in their ranges, so only
+/// sections that differ from theirs are looked at.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    let mut table = to_value(config);
+    let changed = sections::changed(config);
+    let mut table = sections::table(config, &changed);
+    let is_of = |key: &str, section: &str| {
+        key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
     for (key, range) in keys::keys().iter().filter_map(|key| Some((key, key.range.as_ref()?))) {
+        if !changed.iter().any(|section| is_of(&key.name, section)) {
+            continue;
+        }
         if let Some(value) = locate(&mut table, &key.name).filter(|value| !range.holds_value(value)) {
             return Err(refused("device", &key.name, value, range));
         }
@@ -47,4 +55,36 @@ pub(super) fn check_counts(counts: &[(&str, u64)]) -> Result<(), ConfigError> {
 fn refused(origin: &str, key: &str, given: &Value, range: &Range) -> ConfigError {
     let (origin, key, value) = (origin.into(), key.into(), shown(given));
     ConfigError::Value { origin, key, value, expected: range.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::layers::to_value;
+
+    #[test]
+    fn every_default_is_in_its_range() {
+        let mut table = to_value(&Config::default());
+        let mut checked = 0;
+        for key in keys::keys() {
+            let range = key.range.as_ref();
+            if let (Some(range), Some(value)) = (range, locate(&mut table, &key.name)) {
+                assert!(range.holds_value(value), "{} = {value}", key.name);
+                checked += 1;
+            }
+        }
+        assert!(checked > 50, "{checked}");
+    }
+
+    #[test]
+    fn the_first_key_of_the_schema_that_is_out_of_range_is_named() {
+        let mut config = Config::default();
+        config.gc.free_blocks = 0;
+        assert!(check(&config).expect_err("no block is kept erased").to_string().contains("gc.free_blocks"));
+        config.fill = f64::NAN;
+        config.chips = 0;
+        assert!(check(&config).expect_err("no chips").to_string().contains("`chips` = 0"));
+        config.chips = 1;
+        assert!(check(&config).expect_err("no number").to_string().contains("`fill` = null"));
+    }
 }

@@ -1,6 +1,7 @@
 //! All keys of a device, as the JSON Schema declares them: one list for messages, documents and tests, so that a new
 //! policy is known everywhere as soon as its slot's enum names it.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Serialize;
@@ -73,7 +74,8 @@ pub fn keys() -> &'static [Key] {
 
 /// The key of that name.
 pub fn find(name: &str) -> Option<&'static Key> {
-    keys().iter().find(|key| key.name == name)
+    static BY_NAME: OnceLock<BTreeMap<&str, &Key>> = OnceLock::new();
+    BY_NAME.get_or_init(|| keys().iter().map(|key| (key.name.as_str(), key)).collect()).get(name).copied()
 }
 
 struct Walk<'a> {

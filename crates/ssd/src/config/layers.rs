@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::renamed::{self, Kind};
+use super::sections::section_of;
 use super::size::Given;
 pub use super::table::to_value;
 use super::table::{locate, shown};
-use super::{Config, Precondition, bounds, keys, no_effect};
+use super::{Config, Precondition, bounds, keys, no_effect, sections};
 use crate::error::ConfigError;
 
 /// One layer: dotted keys and their values, and where they come from (for messages).
@@ -128,30 +129,31 @@ pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigEr
     Ok((config, ineffective))
 }
 
-fn apply(config: Config, layer: &Layer) -> Result<Config, ConfigError> {
+fn apply(mut config: Config, layer: &Layer) -> Result<Config, ConfigError> {
     // Policies first, because other keys exist only with some of them.
     let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
     let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
-    let mut config = config;
     for (key, value) in choices {
-        config = set(&config, &layer.origin, key, value)?;
+        set(&mut config, &layer.origin, key, value)?;
     }
-    if let Some(changed) = set_all(&config, &others) {
-        return Ok(changed);
+    if set_all(&mut config, &others).is_some() {
+        return Ok(config);
     }
     for (key, value) in others {
-        config = set(&config, &layer.origin, key, value)?;
+        set(&mut config, &layer.origin, key, value)?;
     }
     Ok(config)
 }
 
-/// The configuration with all of these keys changed at once, or `None` if something is wrong with one of them, which [`set`] says.
-/// A key at a time costs as much as a small run.
-fn set_all(config: &Config, settings: &[(&String, &Value)]) -> Option<Config> {
+/// Changes all of these keys at once, or none and returns `None` if something is wrong with one of them, which [`set`] says. A key
+/// at a time costs as much as a small run.
+fn set_all(config: &mut Config, settings: &[(&String, &Value)]) -> Option<()> {
     if settings.is_empty() {
-        return Some(config.clone());
+        return Some(());
     }
-    let mut table = to_value(config);
+    let mut names: Vec<&str> = settings.iter().map(|(key, _)| section_of(key)).collect();
+    names.dedup();
+    let mut table = sections::table(config, &names);
     for (key, value) in settings {
         let is_name = keys::find(key).is_some_and(|key| !key.choices.is_empty());
         if is_name && !value.is_string() {
@@ -160,14 +162,19 @@ fn set_all(config: &Config, settings: &[(&String, &Value)]) -> Option<Config> {
         *locate(&mut table, key)? = (*value).clone();
     }
     let changed: Config = serde_json::from_value(table).ok()?;
-    let mut table = to_value(&changed);
+    let mut table = sections::table(&changed, &names);
     let in_range = |(key, value): &(&String, &Value)| bounds::check_key(&mut table, "", key, value).is_ok();
-    settings.iter().all(in_range).then_some(changed)
+    if !settings.iter().all(in_range) {
+        return None;
+    }
+    sections::replace(config, changed, &names);
+    Some(())
 }
 
-/// The configuration with one key changed. The key must be one of the resulting configuration.
-fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config, ConfigError> {
-    let mut table = to_value(config);
+/// Changes one key. It must be one of the resulting configuration.
+fn set(config: &mut Config, origin: &str, key: &str, value: &Value) -> Result<(), ConfigError> {
+    let names = [section_of(key)];
+    let mut table = sections::table(config, &names);
     let Some(place) = locate(&mut table, key) else {
         return Err(missing(origin, key));
     };
@@ -187,8 +194,9 @@ fn set(config: &Config, origin: &str, key: &str, value: &Value) -> Result<Config
         value: shown(value),
         expected: expectation(key, value, &error.to_string()),
     })?;
-    bounds::check_key(&mut to_value(&changed), origin, key, value)?;
-    Ok(changed)
+    bounds::check_key(&mut sections::table(&changed, &names), origin, key, value)?;
+    sections::replace(config, changed, &names);
+    Ok(())
 }
 
 /// Expected value: by the key's type, or in serde's words without the position, which means nothing here.

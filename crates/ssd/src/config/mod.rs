@@ -13,6 +13,7 @@ pub mod presets;
 pub mod ranges;
 pub mod refusals;
 pub mod renamed;
+mod sections;
 mod shape;
 mod size;
 mod table;

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::Config;
+use super::sections::value_of;
 
-/// The place of a dotted key in a complete configuration.
+/// The place of a dotted key in the tables of a configuration.
 pub(super) fn locate<'a>(table: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     let mut place = table;
     for part in key.split('.') {
@@ -15,8 +16,7 @@ pub(super) fn locate<'a>(table: &'a mut Value, key: &str) -> Option<&'a mut Valu
 
 /// A complete configuration as nested tables.
 pub fn to_value(config: &Config) -> Value {
-    serde_json::to_value(config)
-        .unwrap_or_else(|error| unreachable!("a configuration is plain data: {error}"))
+    value_of(config)
 }
 
 /// A value for a message: numbers of hundreds of digits are cut.

@@ -4,8 +4,9 @@ use super::Core;
 use super::pending::Member;
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose};
+use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFECT, NOBODY, Purpose, Tally};
 use crate::sched::Pages;
+use crate::stats::{Collections, Counters};
 
 /// Cause of a translation layer's operations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,9 +40,10 @@ impl<C: Content> Core<C> {
 
     #[inline(never)]
     fn issue_all(&mut self, now_ns: u64, made: Made, executor: &mut impl Executor) {
-        let mut ops = std::mem::take(&mut self.ops);
-        ops.settle_opened();
-        for op in ops.list() {
+        self.ops.settle_opened();
+        // Nothing is listed while commands are made, so most of the list can stay where it is.
+        let (list, moves) = self.ops.lend();
+        for op in &list {
             if let Effect::Laid { ppn, .. } = op.effect {
                 if let Some(copybacks) = &mut self.copybacks {
                     copybacks.programmed(op.unit, ppn);
@@ -49,12 +51,11 @@ impl<C: Content> Core<C> {
                 self.content.apply(op, &[]);
                 continue;
             }
-            let moves = if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
+            let moves = if let Effect::Moved(range) = &op.effect { &moves[range.clone()] } else { &[] };
             self.issue_one(now_ns, made, op, moves, executor);
         }
-        self.count_tally(&ops.tally, made.step);
-        ops.clear();
-        self.ops = ops;
+        Self::count_tally(&mut self.counters, &mut self.collections, &self.ops.tally, made.step);
+        self.ops.give_back(list, moves);
     }
 
     /// Makes a command of an operation, and counts it.
@@ -82,8 +83,10 @@ impl<C: Content> Core<C> {
             return;
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
-        let die = (self.geometry.units_per_page > 1).then_some(command.die);
-        self.flush_pending(now_ns, die, executor);
+        if self.pending.grouping() {
+            let die = (self.geometry.units_per_page > 1).then_some(command.die);
+            self.flush_pending(now_ns, die, executor);
+        }
         self.submit(now_ns, command, member, executor);
     }
 
@@ -284,8 +287,13 @@ impl<C: Content> Core<C> {
         }
     }
 
-    pub(super) fn count_tally(&mut self, tally: &crate::op::Tally, step: bool) {
-        let counters = &mut self.counters;
+    /// Counts what takes no operation. `step`: the planner keeps the course of collections.
+    pub(super) fn count_tally(
+        counters: &mut Counters,
+        collections: &mut Collections,
+        tally: &Tally,
+        step: bool,
+    ) {
         let [full, partial, switch] = tally.merges;
         counters.merges.full += full;
         counters.merges.partial += partial;
@@ -298,7 +306,7 @@ impl<C: Content> Core<C> {
         counters.slc.folded += tally.folded;
         counters.collections += tally.collections.len() as u64;
         if !step {
-            tally.collections.iter().for_each(|merged| self.collections.record(*merged));
+            tally.collections.iter().for_each(|merged| collections.record(*merged));
         }
     }
 }

@@ -207,7 +207,7 @@ impl<C: Content> Core<C> {
             }
             left = &left[together..];
         }
-        self.count_tally(&ops.tally, made.step);
+        Self::count_tally(&mut self.counters, &mut self.collections, &ops.tally, made.step);
         ops.clear();
         (self.ops, self.superblocks) = (ops, Some(superblocks));
     }

@@ -218,6 +218,19 @@ impl Ops {
         Self { follows, ..Self::default() }
     }
 
+    /// Takes out the operations, in order, and the pages that they move; to be followed by [`Ops::give_back`].
+    #[inline]
+    pub(crate) fn lend(&mut self) -> (Vec<FlashOp>, Vec<(u32, u32)>) {
+        (std::mem::take(&mut self.list), std::mem::take(&mut self.moves))
+    }
+
+    /// Takes the memory of both back, and forgets everything else.
+    #[inline]
+    pub(crate) fn give_back(&mut self, list: Vec<FlashOp>, moves: Vec<(u32, u32)>) {
+        (self.list, self.moves) = (list, moves);
+        self.clear();
+    }
+
     /// Forgets everything but its memory.
     #[inline]
     pub(crate) fn clear(&mut self) {

@@ -114,3 +114,24 @@ fn a_page_of_flash_takes_units_of_one_queue_and_one_version_of_each() {
     buffer.finish(slots[1]);
     assert_eq!(buffer.ready_pages(4), [(1, slots[2])]);
 }
+
+#[test]
+fn a_page_that_finds_no_room_finds_none_before_another_one_leaves() {
+    let mut buffer = WriteBuffer::new(&BufferConfig::default(), 2, PAGES, 2);
+    let (first, _) = buffer.insert(&page(10, 0, 8, 0, 0)).expect("room");
+    buffer.insert(&page(11, 0, 8, 1, 0)).expect("room");
+    let late = page(12, 0, 8, 0, 1);
+    let departures = buffer.departures();
+    assert!(buffer.join(&late).is_none() && buffer.insert(&late).is_none());
+    buffer.start(0, true);
+    assert!(buffer.join(&late).is_none() && buffer.insert(&late).is_none());
+    assert_eq!((buffer.departures(), buffer.all_waiting()), (departures, 1));
+    buffer.finish(first);
+    assert!(buffer.departures() > departures && buffer.insert(&late).is_some());
+    // One that was forgotten has left, too; one that is being completed does not wait.
+    let before = buffer.departures();
+    buffer.take_out(1);
+    assert_eq!(buffer.all_waiting(), 1);
+    assert!(buffer.forget(11).is_some());
+    assert_eq!((buffer.departures(), buffer.all_waiting()), (before + 1, 1));
+}

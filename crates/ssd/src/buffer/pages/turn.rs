@@ -37,6 +37,7 @@ impl WriteBuffer {
     pub(crate) fn start(&mut self, queue: u32, exclusive: bool) {
         let in_turn = self.in_turn();
         if let Some(slot) = self.queues[queue as usize].take(in_turn) {
+            self.waiting -= 1;
             let entry = &mut self.entries[slot as usize];
             entry.in_flight = true;
             self.leaving += u64::from(entry.pages);
@@ -48,6 +49,7 @@ impl WriteBuffer {
     pub(crate) fn take_out(&mut self, queue: u32) {
         let in_turn = self.in_turn();
         if let Some(slot) = self.queues[queue as usize].take(in_turn) {
+            self.waiting -= 1;
             self.entries[slot as usize].is_out = true;
         }
     }

@@ -12,6 +12,8 @@ use crate::stats::Parts;
 pub(super) struct Fences {
     /// Empty where nobody asks.
     dies: Vec<Counts>,
+    /// Commands of all dies that are not done.
+    under_way: u64,
     /// Tags of fences, each with the dies that have not reached it: a few at most.
     left: Vec<(u32, u32)>,
     /// Commands that come later, by number, and numbers that are free.
@@ -76,6 +78,7 @@ impl Fences {
     pub(super) fn submitted(&mut self, die: u32) -> u64 {
         let Some(counts) = self.dies.get_mut(die as usize) else { return 0 };
         counts.submitted += 1;
+        self.under_way += 1;
         counts.submitted
     }
 }
@@ -86,12 +89,18 @@ impl<P: Probe> Events<P> {
         let of_die = &self.dies[die as usize];
         let active = if unloads { &of_die.unloading } else { &of_die.current };
         let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
-        let Fences { dies, left, .. } = &mut self.fences;
+        let Fences { dies, left, under_way, .. } = &mut self.fences;
         let counts = &mut dies[die as usize];
         counts.done += 1;
-        let fences = counts.fences.iter_mut().filter(|fence| number <= fence.last);
-        fences.for_each(|fence| fence.left -= 1);
-        for Fence { tag, .. } in counts.fences.extract_if(.., |fence| fence.left == 0) {
+        *under_way -= 1;
+        let mut at = 0;
+        while let Some(fence) = counts.fences.get_mut(at) {
+            fence.left -= u64::from(number <= fence.last);
+            if fence.left > 0 {
+                at += 1;
+                continue;
+            }
+            let Fence { tag, .. } = counts.fences.remove(at);
             let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) else { continue };
             left[place].1 -= 1;
             if left[place].1 == 0 {
@@ -131,10 +140,11 @@ impl<P: Probe> Events<P> {
 
     /// True if dies have commands that are not done.
     pub(super) fn have_commands(&self, mut dies: impl Iterator<Item = u32>) -> bool {
-        dies.any(|die| {
-            let counts = &self.fences.dies[die as usize];
-            counts.done < counts.submitted
-        })
+        self.fences.under_way > 0
+            && dies.any(|die| {
+                let counts = &self.fences.dies[die as usize];
+                counts.done < counts.submitted
+            })
     }
 
     /// A command reaches its die in `delay_ns`.

@@ -46,7 +46,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.trim_now(tag, &request)?;
             } else if self.is_held_back(tag)? {
                 break;
-            } else if !self.admit(tag, &request)? {
+            } else if self.is_refused(tag) || !self.admit(tag, &request)? {
                 self.full_since_ns.get_or_insert(self.array.now_ns());
                 break;
             }
@@ -116,6 +116,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
+    /// True if a request found no room in the buffer, and nothing has left it since.
+    fn is_refused(&self, tag: u32) -> bool {
+        let departures = self.buffer.as_ref().map(WriteBuffer::departures);
+        self.refused.is_some_and(|(refused, until)| refused == tag && departures == Some(until))
+    }
+
     /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
         let (admitted, number) = self.slots.get(tag).map_or((0, 0), |slot| (slot.admitted, slot.number));
@@ -126,7 +132,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let Some(buffer) = &mut self.buffer else { return Ok(true) };
             let entered = joined.map(|slot| (slot, None)).or_else(|| buffer.insert(&incoming));
             let Some((slot, older)) = entered else {
-                if !self.stations.are_managed() {
+                if self.stations.are_managed() {
+                    self.refused = Some((tag, buffer.departures()));
+                } else {
                     self.pump(false)?;
                 }
                 return Ok(false);

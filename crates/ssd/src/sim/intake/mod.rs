@@ -82,6 +82,8 @@ pub(super) struct Intake<A, C> {
     /// True if what is in the buffer outlives a loss of power.
     protected: bool,
     pub(super) stalled: VecDeque<u32>,
+    /// With managed channels: the request that found no room in the buffer last, and the departures from it until then.
+    refused: Option<(u32, u64)>,
     /// With superblocks: pages of the buffer that each die has to program.
     programs: Vec<u32>,
     backpressure: Option<Box<Backpressure>>,
@@ -130,6 +132,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             protected: config.buffer.protected,
             stalled: VecDeque::new(),
             backpressure: Backpressure::new(&config.buffer.backpressure, config.gc.free_blocks),
+            refused: None,
             programs: vec![
                 0;
                 if config.alloc.has_superblocks() { geometry.total_dies() } else { 0 } as usize

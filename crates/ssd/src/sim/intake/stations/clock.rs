@@ -126,6 +126,20 @@ fn before_program_ns(command: &Command) -> u64 {
     if command.kind == CommandKind::Rewrite { command.read_ns + command.bus_ns / 2 } else { 0 }
 }
 
+/// True for a page that a cycle writes, or the parity that goes with the pages that it completes, for which nobody waits: it is
+/// programmed together with the others.
+fn is_page(command: &Command) -> bool {
+    let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
+    ((PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity) && command.purpose == Purpose::Host
+}
+
+/// True if a cycle has nothing but pages that are ready to be programmed equally soon: they start as they are.
+fn is_ready_at_once(commands: &[Member]) -> bool {
+    let Some((_, first, _)) = commands.first() else { return true };
+    let before_ns = before_program_ns(first);
+    commands.iter().all(|(_, command, _)| is_page(command) && before_program_ns(command) == before_ns)
+}
+
 impl Stations {
     /// True if a group runs or waits.
     #[inline]
@@ -197,7 +211,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         let spare = self.stations.groups.spare.pop().unwrap_or_default();
         let commands = std::mem::replace(&mut self.stations.groups.filling, spare);
-        let waited = Waited::new(&self.stations.all[0].doing, now);
+        let keeps = self.ledger.parts.is_some();
+        let waited = if keeps { Waited::new(&self.stations.all[0].doing, now) } else { Waited::default() };
         let group = Group { kind, commands, waited, start_ns: now, latest_ns: now };
         self.stations.groups.waiting.push_back(group);
         if !self.array.is_busy(0..self.core.geometry.total_dies()) {
@@ -217,15 +232,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let Some(mut group) = self.stations.groups.waiting.pop_front() else { return };
         (group.start_ns, group.latest_ns) = (now, now);
-        group.waited.end(&self.stations.all[0].doing, now);
+        if self.ledger.parts.is_some() {
+            group.waited.end(&self.stations.all[0].doing, now);
+        }
         let mut commands = std::mem::take(&mut group.commands);
         let kind = group.kind;
         self.stations.groups.running = Some(group);
         let serving = self.array.serving();
         match kind {
-            Kind::Cycle => self.start_cycle(&mut commands),
+            Kind::Cycle if !is_ready_at_once(&commands) => self.start_cycle(&mut commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
-            Kind::Read(_) | Kind::Map | Kind::Collect => {
+            Kind::Cycle | Kind::Read(_) | Kind::Map | Kind::Collect => {
                 for ((request, tenant), command, pages) in commands.drain(..) {
                     self.array.serve(request);
                     self.array.charge(tenant);
@@ -253,10 +270,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         cycle.begin(self.core.geometry.total_dies(), now);
         let Starting { held, free_ns, arrival_ns } = &mut cycle;
         for (charged, command, pages) in commands.drain(..) {
-            // Parity goes with the pages that it completes; nobody waits for it.
-            let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
-            let is_page = (PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity;
-            if is_page && command.purpose == Purpose::Host {
+            if is_page(&command) {
                 held.push((charged, command, pages));
                 continue;
             }

@@ -201,32 +201,33 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// True if a station is held by the collection that units make together.
     pub(super) fn takes_part(&self, station: u32) -> bool {
-        self.stations.together.as_ref().is_some_and(|together| {
-            self.stations.station_of(together.task.unit) == station
-                || self.stations.units_of(station).any(|unit| together.joined[unit as usize])
-        })
+        self.stations.together.as_ref().is_some_and(|together| together.held[station as usize])
     }
 
-    /// Goes on with the collection that units make together, ends it, or begins one if some unit must collect.
-    pub(super) fn collect_together(&mut self) -> Result<(), RunError> {
+    /// Goes on with the collection that units make together, ends it, or begins one if some unit must collect. Returns true if
+    /// there is none: no unit of an idle station must.
+    pub(super) fn collect_together(&mut self) -> Result<bool, RunError> {
         loop {
             let Some(together) = &self.stations.together else {
-                let Some(unit) = self.next_initiator() else { return Ok(()) };
+                let Some(unit) = self.next_initiator() else { return Ok(true) };
                 let joined = self.joined(unit);
                 let begun = vec![true; self.stations.all.len()];
+                let takes_part = |member: u32| member == unit || joined[member as usize];
+                let stations = self.stations.numbers();
+                let held = stations.map(|station| self.stations.units_of(station).any(takes_part)).collect();
                 let task = Task::new(unit, Work::Collect, Urgency::Must);
-                self.stations.together = Some(Together { task, joined, action: None, begun });
-                return self.step_together();
+                self.stations.together = Some(Together { task, joined, held, action: None, begun });
+                return self.step_together().map(|()| false);
             };
             let Task { unit, last, .. } = together.task;
             self.follow_late()?;
             if self.stations.numbers().any(|number| self.stations.is_busy(number) && self.takes_part(number))
             {
-                return Ok(());
+                return Ok(false);
             }
             let oldest = self.next_entry(unit);
             if last != Step::Erase || oldest.is_some_and(|slot| self.must_collect(unit, slot)) {
-                return self.step_together();
+                return self.step_together().map(|()| false);
             }
             if let Some(together) = self.stations.together.take() {
                 for (unit, joined) in (0..).zip(together.joined) {
@@ -238,7 +239,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// The first unit of an idle station that can't write its page without a collection.
+    /// The first unit of an idle station that can't write its page without a collection. If there is none, the flush set of the last
+    /// idle station is left for [`Intake::work`].
     fn next_initiator(&mut self) -> Option<u32> {
         if !self.has_to_write() || self.waiting_in_buffer() == 0 {
             return None;
@@ -248,9 +250,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         for station in self.stations.numbers() {
             if !self.stations.is_busy(station) && found.is_none() {
                 self.flush_set(station, &mut set);
-                set.sort_unstable();
-                found =
-                    set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
+                let must = set.iter().filter(|(unit, slot)| self.must_collect(*unit, *slot));
+                found = must.map(|(unit, _)| *unit).min();
             }
         }
         self.stations.set = set;

@@ -131,6 +131,8 @@ struct Together {
     task: Task,
     /// True for each unit that takes part.
     joined: Vec<bool>,
+    /// True for each station with a unit that takes part, the initiator included.
+    held: Vec<bool>,
     /// Action of followers in the step under way, or in the last one; none before the first.
     action: Option<Action>,
     /// True for each station that has begun the step.
@@ -249,12 +251,11 @@ impl Stations {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// Something changed: sets idle stations to work.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
-        if self.stations.aligned {
-            self.collect_together()?;
-        }
+        // With one station its flush set is known from the search for a unit that must collect.
+        let is_known = self.stations.aligned && self.collect_together()? && self.stations.all.len() == 1;
         for station in self.stations.numbers() {
             if !self.stations.is_busy(station) {
-                self.work(station)?;
+                self.work(station, is_known)?;
             }
         }
         // A station that is busy makes no use of the planner's answer.
@@ -278,7 +279,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.look_around();
         for station in self.stations.numbers() {
             if self.background.destages() && !self.stations.is_busy(station) {
-                self.work(station)?;
+                self.work(station, false)?;
                 self.own_station(station);
             }
         }
@@ -291,8 +292,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Goes on with a station's own collection, or writes pages of the buffer if any have to leave it.
-    fn work(&mut self, station: u32) -> Result<(), RunError> {
+    /// Goes on with a station's own collection, or writes pages of the buffer if any have to leave it. `is_known`: the pages that
+    /// this station would flush are in `Stations::set`, and no unit of theirs must collect.
+    fn work(&mut self, station: u32, is_known: bool) -> Result<(), RunError> {
         if self.stations.of(station).own.is_some() && self.go_on(station)? {
             return Ok(());
         }
@@ -300,8 +302,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Ok(());
         }
         let mut set = std::mem::take(&mut self.stations.set);
-        self.flush_set(station, &mut set);
-        let must = set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
+        let mut must = None;
+        if !is_known {
+            self.flush_set(station, &mut set);
+            must = set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
+        }
         if let Some(unit) = must {
             // With an initiator elsewhere, this unit waits for its turn.
             if !self.stations.aligned {

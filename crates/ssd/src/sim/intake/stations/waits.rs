@@ -37,7 +37,7 @@ impl Doing {
 }
 
 /// The wait of a group of commands for the common clock.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waited {
     since_ns: u64,
     since: Spent,
@@ -97,6 +97,19 @@ impl Waits {
 }
 
 impl Stations {
+    /// A station begins something: closes the account of what it did before.
+    #[inline(never)]
+    fn account(&mut self, station: u32, now_ns: u64, cause: Cause, kind: Kind) {
+        let place = &mut self.all[station as usize];
+        let until = place.doing.spent(place.doing.until_ns);
+        self.groups.waits().for_each(|waited| _ = waited.until.get_or_insert(until));
+        if kind == Kind::Cycle {
+            place.cycle.spent = place.doing.spent(now_ns);
+            place.cycle.latest = (now_ns, Parts::default());
+        }
+        place.doing.begin(now_ns, cause);
+    }
+
     /// A page that a station writes is on flash.
     fn end_page(&mut self, station: u32, end_ns: u64, parts: Parts) {
         let latest = &mut self.of(station).cycle.latest;
@@ -108,21 +121,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The station is busy from now on, until all commands are done that its dies have.
     pub(super) fn occupy(&mut self, station: u32, cause: Cause, kind: Kind) {
         let now = self.array.now_ns();
-        let Stations { all, groups, lock_step, .. } = &mut self.stations;
+        if self.ledger.parts.is_some() {
+            self.stations.account(station, now, cause, kind);
+        }
+        let Stations { all, lock_step, .. } = &mut self.stations;
         let place = &mut all[station as usize];
-        let until = place.doing.spent(place.doing.until_ns);
-        groups.waits().for_each(|waited| _ = waited.until.get_or_insert(until));
         place.busy = true;
         place.cycle.start_ns = now;
         if kind == Kind::Cycle {
-            let spent = place.doing.spent(now);
-            let latest = (now, Parts::default());
-            place.cycle = Cycle { is_under_way: true, decided_ns: now, start_ns: now, spent, latest };
+            (place.cycle.is_under_way, place.cycle.decided_ns) = (true, now);
             if let Some(times) = lock_step {
                 times.write_cycles += 1;
             }
         }
-        place.doing.begin(now, cause);
         if self.stations.has_clock() {
             self.push_group(kind);
         } else {
@@ -138,8 +149,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let place = &mut all[station as usize];
         place.busy = false;
         place.doing.until_ns = now;
-        let Cycle { is_under_way, decided_ns, start_ns, spent, latest } = place.cycle;
-        place.cycle.is_under_way = false;
+        let start_ns = place.cycle.start_ns;
+        let is_under_way = std::mem::replace(&mut place.cycle.is_under_way, false);
         if let Some(times) = lock_step {
             let time = if is_under_way { &mut times.serving_ns } else { &mut times.collecting_ns };
             *time += now - start_ns;
@@ -147,7 +158,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !is_under_way || !keeps {
             return;
         }
-        let mut cycle = latest.1;
+        let Cycle { decided_ns, spent, latest: (_, mut cycle), .. } = place.cycle;
         cycle.wait_write += (now - start_ns).saturating_sub(cycle.total());
         // With a common clock, writing starts when the reads under way are done.
         cycle.wait_read += start_ns - decided_ns;
