@@ -14,8 +14,10 @@
 //!   life of recent blocks of such pages is short-lived. Moved pages go by their age; those that were short-lived
 //!   have a group of their own.
 //! - *interval*: by the mean interval between writes, in a byte a page (`classifier/interval.rs`).
+//! - *age-groups*: a chain whose groups are queues of sizes that follow a model (`classifier/age_groups.rs`).
 //! - *external*: a function outside the engine labels the pages of each block of writes (`classifier/external.rs`).
 
+mod age_groups;
 mod external;
 mod interval;
 
@@ -23,6 +25,8 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub(crate) use age_groups::Chain;
 
 use crate::cow::CowVec;
 use crate::external::{Outside, Writes};
@@ -46,6 +50,8 @@ pub enum Classifier {
     DeathTime,
     /// By the mean interval between the writes of a page.
     Interval,
+    /// By age: a chain of queues whose number and sizes follow a model of when pages are written again (`MiDAS`).
+    AgeGroups,
     /// By a function in Python, asked once a block of writes.
     External,
 }
@@ -86,6 +92,7 @@ impl Classifier {
                 Some(GroupCounts { host: own, moved: own })
             }
             Classifier::DeathTime => Some(GroupCounts { host: 2, moved: 4 }),
+            Classifier::AgeGroups => Some(GroupCounts { host: 1, moved: own.max(2) - 1 }),
         }
     }
 
@@ -93,6 +100,7 @@ impl Classifier {
         match self {
             Classifier::Stream => 8,
             Classifier::Generations => 2,
+            Classifier::AgeGroups => 6,
             _ => 4,
         }
     }
@@ -133,6 +141,8 @@ struct Pages {
     table: CowVec,
     /// Pages that the function outside the engine was not shown yet (`external`).
     recent: external::Recent,
+    /// The chain of `age-groups`.
+    chain: Option<Box<Chain>>,
 }
 
 impl Classes {
@@ -141,15 +151,21 @@ impl Classes {
         counts: GroupCounts,
         isolated: bool,
         block: u32,
-        (maps, map_pages): (usize, u64),
+        (maps, map_pages, physical): (usize, u64, u64),
     ) -> Self {
         let table = match classifier {
             Classifier::Frequency | Classifier::DeathTime | Classifier::External => map_pages,
             Classifier::Interval => interval::table_len(map_pages),
+            Classifier::AgeGroups => age_groups::table_len(map_pages),
             _ => 0,
         };
         let recent = external::Recent::default;
-        let pages = || Pages { count: map_pages.max(1), now: 0, table: CowVec::new(table), recent: recent() };
+        let groups = counts.host + counts.moved;
+        let chain = || (classifier == Classifier::AgeGroups).then(|| Box::new(Chain::new(groups, physical)));
+        let pages = || {
+            let (count, table) = (map_pages.max(1), CowVec::new(table));
+            Pages { count, now: 0, table, recent: recent(), chain: chain() }
+        };
         Self {
             block,
             classifier,
@@ -215,6 +231,7 @@ impl Classes {
                 interval::of_moved(table, key, (*now, *count), self.counts.moved)
             }
             Classifier::External => external::label(&self.maps[map].table, key),
+            Classifier::AgeGroups => self.chain(map).map_or(0, |chain| chain.next(from) - host),
             // Groups of moved pages: the short-lived, then by age.
             Classifier::DeathTime if from == 0 => 0,
             Classifier::DeathTime => {
@@ -229,7 +246,10 @@ impl Classes {
 
     /// A page of the host was written with a placement handle.
     pub(crate) fn written(&mut self, map: usize, key: u32, handle: u8) {
-        let Pages { now, count, table, recent } = &mut self.maps[map];
+        let Pages { now, count, table, recent, chain } = &mut self.maps[map];
+        if let Some(chain) = chain {
+            chain.written(table, key, (*now, *count));
+        }
         match self.classifier {
             Classifier::Interval => interval::written(table, key, (*now, *count)),
             Classifier::External => {
@@ -253,8 +273,25 @@ impl Classes {
         pages.now += 1;
     }
 
+    /// The chain of a map, of `age-groups`.
+    pub(crate) fn chain(&self, map: usize) -> Option<&Chain> {
+        self.maps[map].chain.as_deref()
+    }
+
+    /// Pages were moved out of a block of a group.
+    pub(crate) fn moved_out(&mut self, map: usize, group: u32, pages: u32) {
+        if let Some(chain) = &mut self.maps[map].chain {
+            chain.moved_out(group, pages);
+        }
+    }
+
     /// A block of a group that was opened at a time of its map was collected.
     pub(crate) fn collected(&mut self, map: usize, group: u32, opened: u64) {
+        let Pages { now, count, table, chain, .. } = &mut self.maps[map];
+        if let Some(chain) = chain {
+            chain.collected(group, self.block);
+            chain.adapt(table, (*now, *count));
+        }
         if self.classifier == Classifier::DeathTime && group == 0 {
             if self.lives.len() == RECENT {
                 self.lives.pop_front();
@@ -288,8 +325,12 @@ impl Classes {
 
     pub(crate) fn snapshot(&mut self) -> Self {
         let maps = self.maps.iter_mut();
-        let maps =
-            maps.map(|pages| Pages { table: pages.table.snapshot(), recent: pages.recent.clone(), ..*pages });
+        let maps = maps.map(|pages| Pages {
+            table: pages.table.snapshot(),
+            recent: pages.recent.clone(),
+            chain: pages.chain.clone(),
+            ..*pages
+        });
         Self { maps: maps.collect(), lives: self.lives.clone(), ..*self }
     }
 }

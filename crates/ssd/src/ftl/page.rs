@@ -185,7 +185,10 @@ impl PageFtl {
         };
         let groups = counts.map(|counts| {
             let (classifier, isolated) = (upkeep.classifier, upkeep.isolated);
-            let maps = (maps as usize, map_pages);
+            let units = u64::from(geometry.units());
+            let all: u64 = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit)).sum();
+            let physical = all * u64::from(pages_per_block) * u64::from(maps) / units;
+            let maps = (maps as usize, map_pages, physical);
             let classes = Classes::new(classifier, counts, isolated, pages_per_block, maps);
             let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
             Box::new(Groups::new(classes, blocks, pages_per_block))

@@ -67,6 +67,9 @@ impl PageFtl {
             let exceeded = self.wear_gap_exceeded(unit);
             return exceeded.then(|| self.units[unit as usize].blocks.least_worn_full()).flatten();
         }
+        if let Some(block) = self.victim_of_chain(unit) {
+            return Some(block);
+        }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
         let view = VictimView { unit, blocks: &state.blocks, pages_per_block, now: state.writes };

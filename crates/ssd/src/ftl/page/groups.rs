@@ -198,10 +198,35 @@ impl PageFtl {
 
     /// Pages were moved out of a block to the group in place.
     pub(super) fn moved_out(&mut self, unit: u32, block: u32, pages: u32) {
+        let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
         let own = &groups.units[unit as usize];
+        groups.classes.moved_out(map, own.group_of[block as usize], pages);
         groups.counters[own.group_of[block as usize] as usize].moved_out += u64::from(pages);
         groups.counters[own.in_place[1] as usize].written += u64::from(pages);
+    }
+
+    /// The victim of a chain of groups: the oldest block of the first queue that has more than it should, else that of the last
+    /// group with the fewest valid pages, if it has an invalid one.
+    pub(super) fn victim_of_chain(&self, unit: u32) -> Option<u32> {
+        let groups = self.groups.as_ref()?;
+        let chain = groups.classes.chain(self.map_of(unit))?;
+        let (own, blocks) = (&groups.units[unit as usize], &self.units[unit as usize].blocks);
+        let full = || {
+            let all = 0..blocks.count() as u32;
+            all.filter(|block| blocks.is_full(*block) && !self.is_slc_block(unit, *block))
+        };
+        let mut queues = 0;
+        for (group, size) in (0..).zip(chain.sizes(blocks.count())) {
+            queues = group + 1;
+            let of_group = || full().filter(|block| own.group_of[*block as usize] == group);
+            if of_group().count() as u64 > size {
+                return of_group().min_by_key(|block| blocks.filled_at(*block));
+            }
+        }
+        let last = full().filter(|block| own.group_of[*block as usize] >= queues);
+        let emptiest = last.min_by_key(|block| (blocks.valid(*block), blocks.filled_at(*block)));
+        emptiest.filter(|block| !self.rules.gains_nothing(blocks.valid(*block)))
     }
 
     /// A block was collected and erased.

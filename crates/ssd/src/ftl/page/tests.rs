@@ -243,7 +243,8 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
     let units_per_page = prop::sample::select(vec![1_u64, 1, 2, 3, 4, 8]);
     let victims = prop::sample::select(vec!["greedy", "fifo", "random", "d-choices", "cost-benefit"]);
     let rest = (1..3u32, 1..4u32, any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
-    let classifiers = "one one host-and-collected stream generations frequency death-time interval external";
+    let classifiers =
+        "one one host-and-collected stream generations frequency death-time interval age-groups external";
     let groups = (prop::sample::select(classifiers.split(' ').collect::<Vec<_>>()), 1..5u32, any::<bool>());
     let parts = (shape, units_per_page, victims, rest, groups);
     parts.prop_filter_map("the drive has no spare page", |(shape, units_per_page, victim, rest, groups)| {

@@ -17,7 +17,7 @@ pub(super) type Chosen = BTreeMap<usize, usize>;
 /// Settings that come with the value of a policy: room for groups of open blocks, and few of them; times of both passes.
 fn companions(key: &str, value: &str) -> &'static [(&'static str, &'static str)] {
     match (key, value) {
-        ("ftl.classifier", "stream" | "generations" | "frequency" | "interval") => {
+        ("ftl.classifier", "stream" | "generations" | "frequency" | "interval" | "age-groups") => {
             &[("op_ratio", "12"), ("ftl.groups", "2")]
         }
         ("ftl.classifier", "death-time") => &[("op_ratio", "12")],
