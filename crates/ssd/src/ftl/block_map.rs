@@ -51,27 +51,40 @@ impl BlockCell {
 impl Ftl {
     /// See [`crate::Simulation::block_map`].
     pub(crate) fn block_map(&self, max_cells: u64, pages_per_block: u32) -> BlockMap {
-        let units: Vec<&Blocks> = match self {
-            Ftl::Page(page) => page.tables().collect(),
-            Ftl::Dftl(dftl) => dftl.tables().collect(),
-            Ftl::Log(log) => log.tables().collect(),
+        let units = match self {
+            Ftl::Page(page) => page.tables().map(OfUnit::new).collect(),
+            Ftl::Dftl(dftl) => dftl.tables().map(OfUnit::new).collect(),
+            Ftl::Log(log) => log.tables().map(OfUnit::new).collect(),
+            Ftl::Zones(zones) => zones.cells().collect(),
             Ftl::Direct => Vec::new(),
         };
-        map_of(&units, max_cells, pages_per_block.into(), !matches!(self, Ftl::Log(_)))
+        map_of(units, max_cells, pages_per_block.into(), !matches!(self, Ftl::Log(_)))
     }
 }
 
-fn map_of(units: &[&Blocks], max_cells: u64, pages_per_block: u64, counts_valid: bool) -> BlockMap {
+/// The blocks of a unit, each as a cell of its own.
+pub(super) struct OfUnit<'a> {
+    pub(super) count: u64,
+    pub(super) cells: Box<dyn Iterator<Item = BlockCell> + 'a>,
+}
+
+impl<'a> OfUnit<'a> {
+    fn new(blocks: &'a Blocks) -> Self {
+        Self { count: blocks.count(), cells: Box::new(cells(blocks)) }
+    }
+}
+
+fn map_of(mut units: Vec<OfUnit<'_>>, max_cells: u64, pages_per_block: u64, counts_valid: bool) -> BlockMap {
     let units_per_row = (units.len() as u64).div_ceil(max_cells.max(1)).max(1);
     let rows = (units.len() as u64).div_ceil(units_per_row);
-    let most = units.iter().map(|unit| unit.count()).max().unwrap_or(0);
+    let most = units.iter().map(|unit| unit.count).max().unwrap_or(0);
     let blocks_per_cell = most.div_ceil((max_cells / rows.max(1)).max(1)).max(1);
     let mut map =
         BlockMap { units_per_row, blocks_per_cell, pages_per_block, counts_valid, ..BlockMap::default() };
-    for units in units.chunks(units_per_row as usize) {
+    for units in units.chunks_mut(units_per_row as usize) {
         let mut row = Vec::new();
         for unit in units {
-            for (block, one) in cells(unit).enumerate() {
+            for (block, one) in unit.cells.by_ref().enumerate() {
                 let at = block / blocks_per_cell as usize;
                 if at >= row.len() {
                     row.resize(at + 1, BlockCell::default());
@@ -118,15 +131,15 @@ mod tests {
     #[test]
     fn each_block_is_in_one_cell_and_cells_are_bounded() {
         let units = [unit(6, 3), unit(5, 4)];
-        let units: Vec<&Blocks> = units.iter().collect();
-        let fine = map_of(&units, 100, 4, true);
+        let all = || units.iter().map(OfUnit::new).collect();
+        let fine = map_of(all(), 100, 4, true);
         assert_eq!(fine.rows.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5]);
         assert_eq!(fine.rows[0][0], BlockCell { blocks: 1, valid: 3, ..BlockCell::default() });
         assert_eq!(fine.rows[0][1], BlockCell { blocks: 1, open: 1, valid: 1, ..BlockCell::default() });
         assert_eq!(fine.rows[0][2], BlockCell { blocks: 1, free: 1, ..BlockCell::default() });
         assert_eq!(fine.full_by_valid, [0, 0, 0, 0, 0, 0, 0, 1, 0, 1]);
         for max_cells in [1, 2, 3, 4, 7] {
-            let coarse = map_of(&units, max_cells, 4, true);
+            let coarse = map_of(all(), max_cells, 4, true);
             let cells: Vec<_> = coarse.rows.iter().flatten().collect();
             assert!(cells.len() as u64 <= max_cells, "{max_cells}");
             assert_eq!(cells.iter().map(|cell| cell.blocks).sum::<u64>(), 11);

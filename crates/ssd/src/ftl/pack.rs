@@ -89,7 +89,7 @@ impl Ftl {
         match self {
             Ftl::Page(page) => page.moves_next(unit),
             Ftl::Dftl(dftl) => dftl.moves_next(unit),
-            Ftl::Log(_) | Ftl::Direct => false,
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => false,
         }
     }
 

@@ -9,6 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::block_map::{BlockCell, OfUnit};
 use super::wear::{Wear, of_tables};
 use super::{Ops, Written};
 use crate::alloc::Home;
@@ -143,7 +144,7 @@ impl ZoneFtl {
         }
         if page == 0 {
             unit.empty -= 1;
-            ops.opened();
+            ops.opened(home.unit);
         }
         unit.written[block] = page + 1;
         Ok(Written { ppn: home.key, old: None })
@@ -163,6 +164,21 @@ impl ZoneFtl {
             ops.reset(home.unit, block as u32);
         }
         page < written
+    }
+
+    /// The blocks of each unit, one by one.
+    pub(super) fn cells(&self) -> impl Iterator<Item = OfUnit<'_>> {
+        let last = self.pages_per_block.get() as u32;
+        self.units.iter().map(move |unit| {
+            let cells = unit.written.iter().zip(&unit.erases).map(move |(written, erases)| BlockCell {
+                blocks: 1,
+                free: (*written == 0).into(),
+                open: (1..last).contains(written).into(),
+                valid: (*written).into(),
+                erases: (*erases).into(),
+            });
+            OfUnit { count: unit.written.len() as u64, cells: Box::new(cells) }
+        })
     }
 
     pub(super) fn free_blocks(&self, unit: u32) -> u64 {

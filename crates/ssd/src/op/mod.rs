@@ -304,27 +304,6 @@ impl Ops {
         }
     }
 
-    /// As these, where pages of flash hold so many mapping units.
-    pub(crate) fn packing(self, per_page: u32) -> Self {
-        Self { per_page, ..self }
-    }
-
-    /// The page of flash with this number was read by the step before, and need not be read for the units moved next.
-    pub(crate) fn in_ram(&mut self, page: u32) {
-        self.packed.from = Some(page);
-    }
-
-    /// The units moved since the last operation came from so many pages of flash, each read once though units of it went to
-    /// several places.
-    pub(crate) fn read_once(&mut self, pages: u32) {
-        self.packed.reads = pages;
-    }
-
-    /// So many mapping units at the end of a page of flash that is programmed stay empty.
-    pub(crate) fn padded(&mut self, units: u32) {
-        self.tally.padded += u64::from(units);
-    }
-
     /// The block that pages are moved out of next, or that is erased next, is in SLC mode, or not.
     pub(crate) fn of_slc(&mut self, slc: bool) {
         self.slc = slc;

@@ -11,6 +11,7 @@
 
 mod clock;
 mod collect;
+mod ends;
 mod late;
 mod waits;
 mod write;
@@ -27,7 +28,6 @@ use crate::error::RunError;
 use crate::external::External;
 use crate::gc::planner::{Action, Planner};
 use crate::nand::TimePath;
-use crate::op::Stage;
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
 use clock::Groups;
@@ -370,43 +370,5 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.flush(now, &mut self.array);
         }
         self.occupy(station, cause, kind);
-    }
-
-    /// A station has done what it was busy with, which is taken up when all of this instant has happened.
-    pub(super) fn note_end(&mut self, station: u32) {
-        self.stations.ended.push(station);
-    }
-
-    /// Takes up, in their order, what stations have done that became idle at this instant.
-    pub(super) fn end_stations(&mut self) {
-        let mut ended = std::mem::take(&mut self.stations.ended);
-        ended.sort_unstable();
-        ended.drain(..).for_each(|station| self.end_station(station));
-        self.stations.ended = ended;
-    }
-
-    fn end_station(&mut self, station: u32) {
-        self.rest(station);
-        let mut serving = std::mem::take(&mut self.stations.of(station).serving);
-        for slot in serving.drain(..) {
-            self.leave_cycle(slot);
-        }
-        self.stations.of(station).serving = serving;
-    }
-
-    /// An entry of the buffer that a cycle has written is on flash.
-    fn leave_cycle(&mut self, slot: u32) {
-        let Some(buffer) = &mut self.buffer else { return };
-        let entry = buffer.finish(slot);
-        self.core.content.unstage(Stage::Buffer(slot));
-        let now = self.array.now_ns();
-        if self.is_buffered {
-            crate::nand::Probe::dirty_pages(self.array.probe(), now, entry.channel, -1);
-        }
-        let parts = self.stations.waits.of(slot);
-        for tag in entry.waiters {
-            *self.slots.last_mut(tag) = (now, parts);
-            self.settle(tag, 1);
-        }
     }
 }
