@@ -7,12 +7,12 @@ use crate::op::Stage;
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// A station has done what it was busy with, which is taken up when all of this instant has happened.
-    pub(super) fn note_end(&mut self, station: u32) {
+    pub(in crate::sim) fn note_end(&mut self, station: u32) {
         self.stations.ended.push(station);
     }
 
     /// Takes up, in their order, what stations have done that became idle at this instant.
-    pub(super) fn end_stations(&mut self) {
+    pub(in crate::sim) fn end_stations(&mut self) {
         let mut ended = std::mem::take(&mut self.stations.ended);
         ended.sort_unstable();
         ended.drain(..).for_each(|station| self.end_station(station));
