@@ -140,7 +140,7 @@ impl Space {
         for (factor, value) in row.iter().enumerate().filter(|(factor, _)| self.exists(row, *factor)) {
             put(&mut table, &self.factors[factor].key.name, self.values[factor][*value].clone());
         }
-        for policy in ["ftl.classifier", "nand.programs"] {
+        for policy in ["ftl.classifier", "ftl.separate", "nand.programs"] {
             let value = get(&table, policy).and_then(Value::as_str).unwrap_or_default().to_owned();
             for (key, value) in companions(policy, &value) {
                 put(&mut table, key, parse(value));
