@@ -53,9 +53,7 @@ pub(crate) fn sample(
         "blocks": blocks(&simulation.block_map(MAX_CELLS)),
         "tenants": tenants(stats, names),
     });
-    if let Some(state) = simulation.slc() {
-        found["slc"] = slc::section(&state, &counters.slc);
-    }
+    slc::add(&mut found, simulation.slc(), &counters.slc);
     if let Some(placement) = simulation.placement() {
         found["groups"] = json!({"host": placement.host, "relocated": placement.moved});
     }
