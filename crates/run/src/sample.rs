@@ -176,7 +176,8 @@ mod tests {
     fn coarse_buckets_keep_all_requests_and_are_at_most_a_32nd_too_large() {
         let fine: Vec<(u64, u64)> = (0..200).map(|at| (at * at * 37, at + 1)).collect();
         let found = coarse(fine.clone());
-        assert_eq!(found.iter().map(|(_, count)| count).sum::<u64>(), fine.iter().map(|one| one.1).sum());
+        let all: u64 = fine.iter().map(|one| one.1).sum();
+        assert_eq!(found.iter().map(|(_, count)| count).sum::<u64>(), all);
         for (ns, _) in fine {
             let edge = upper_edge(ns);
             assert!(edge >= ns && edge - ns <= ns / 32, "{ns}: {edge}");
