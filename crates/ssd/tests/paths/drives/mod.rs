@@ -16,7 +16,11 @@ use buffers::{BUFFERS, of_buffer};
 use cells::{CELLS, of_cells};
 
 /// Schedulers with settings of their own; half of them the one that does without events.
-const SCHEDULERS: [&[(&str, &str)]; 24] = [
+const SCHEDULERS: [&[(&str, &str)]; 28] = [
+    &[],
+    &[],
+    &[],
+    &[],
     &[],
     &[],
     &[],
