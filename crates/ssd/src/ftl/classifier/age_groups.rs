@@ -5,8 +5,9 @@
 //! oldest one is collected, whose valid pages enter the next group. The last group has all other blocks and is collected by
 //! the fewest valid pages. So a page's group is its age.
 //!
-//! The model. Let S(a) be the share of written pages that are not written again within `a` further writes, measured on a sample of
-//! pages (the paper's *update interval distribution*). A page enters group i + 1 at rate S(A_i) for each page that the host writes,
+//! The model. Let S(a) be the share of written pages that are not written again within `a` further writes (the paper's *update
+//! interval distribution*), as the product over ages of the shares that survive each, measured on a sample of pages: of those that
+//! reached that age, whenever they were written. A page enters group i + 1 at rate S(A_i) for each page that the host writes,
 //! A_i being the age at which it leaves group i; a group of `s` pages whose pages enter at rate r keeps each for s / r writes, so
 //! A_i = A_(i-1) + s_i / S(A_(i-1)). What is valid in group i is the integral of S from A_(i-1) to A_i. The last group has what is
 //! valid elsewhere on u of its space; collected as a queue it relocates the share v with u = (1 - v) / -ln v, and so programs
@@ -41,8 +42,11 @@ pub(crate) struct Chain {
     /// What the model says each of these relocates, and what it did since: valid pages, and pages of all blocks collected.
     expected: Vec<f64>,
     relocated: Vec<(u64, u64)>,
-    /// Intervals of sampled pages; the last one has all longer ones.
-    intervals: Vec<u64>,
+    /// By age: sampled pages that were written again, and those that reached it.
+    ends: Vec<u64>,
+    reached: Vec<u64>,
+    /// What this epoch adds to these: the difference to the age before.
+    more: Vec<i64>,
     /// Pages programmed, and when the epoch began.
     programmed: u64,
     begun: u64,
@@ -61,7 +65,9 @@ impl Chain {
             sizes: Vec::new(),
             expected: Vec::new(),
             relocated: vec![(0, 0); groups as usize],
-            intervals: vec![0; BINS + 1],
+            ends: vec![0; BINS],
+            reached: vec![0; BINS],
+            more: vec![0; BINS + 1],
             programmed: 0,
             begun: 0,
             physical,
@@ -87,10 +93,21 @@ impl Chain {
         let (at, time) = (u64::from(key / SAMPLE), now as u32 & (u32::MAX >> 1));
         let before = table.get(at);
         if before != CowVec::EMPTY {
-            let interval = u64::from(time.wrapping_sub(before) & (u32::MAX >> 1));
-            self.intervals[((interval * PARTS / count) as usize).min(BINS)] += 1;
+            let interval = age(before, now);
+            let end = bin(interval, count);
+            self.note(interval, end + 1, (now, count));
+            if let Some(ends) = self.ends.get_mut(end) {
+                *ends += 1;
+            }
         }
         table.set(at, time);
+    }
+
+    /// A page reached, in this epoch, all ages up to that in bin `end`.
+    fn note(&mut self, age: u64, end: usize, (now, count): (u64, u64)) {
+        let first = bin(age.saturating_sub(now - self.begun), count);
+        self.more[first] += 1;
+        self.more[end.clamp(first, BINS)] -= 1;
     }
 
     /// Pages were relocated out of a group.
@@ -115,18 +132,20 @@ impl Chain {
         }
         let measured = self.programmed as f64 / (now - self.begun) as f64;
         self.cut();
-        let mut intervals = self.intervals.clone();
-        // Sampled pages that were not written again live at least until now.
         for at in 0..table_len(count) {
             let written = table.get(at);
             if written != CowVec::EMPTY {
-                let age = u64::from((now as u32).wrapping_sub(written) & (u32::MAX >> 1));
-                intervals[BINS] += u64::from(age >= count * EPOCH);
+                let age = age(written, now);
+                self.note(age, bin(age, count), (now, count));
             }
         }
-        let samples: u64 = self.intervals.iter().sum();
-        if samples >= LEAST_SAMPLES {
-            let model = Model::new(&intervals, count, self.physical);
+        let mut sum = 0;
+        for (reached, more) in self.reached.iter_mut().zip(&self.more) {
+            sum += more;
+            *reached += sum.unsigned_abs();
+        }
+        if self.ends.iter().sum::<u64>() >= LEAST_SAMPLES {
+            let model = Model::new(&self.ends, &self.reached, self.physical as f64 / count as f64);
             let (sizes, promised) = model.best(self.relocated.len());
             if promised < measured * 0.9 {
                 self.expected = model.relocates(&sizes);
@@ -134,9 +153,10 @@ impl Chain {
             }
         }
         self.relocated.fill((0, 0));
-        for count in &mut self.intervals {
-            *count /= 2;
+        for number in self.ends.iter_mut().chain(&mut self.reached) {
+            *number /= 2;
         }
+        self.more.fill(0);
         (self.programmed, self.begun) = (0, now);
     }
 
@@ -152,6 +172,16 @@ impl Chain {
     }
 }
 
+/// Writes since a time, of which the table keeps 31 bits.
+fn age(written: u32, now: u64) -> u64 {
+    u64::from((now as u32).wrapping_sub(written) & (u32::MAX >> 1))
+}
+
+/// The bin of an age, for a map of so many pages; all ages beyond the last bin are in one more.
+fn bin(age: u64, count: u64) -> usize {
+    ((age * PARTS / count) as usize).min(BINS)
+}
+
 /// The model, in units of the map's pages.
 struct Model {
     /// S(a) at a = 0, 1 / [`PARTS`], ...; constant behind the end.
@@ -161,15 +191,13 @@ struct Model {
 }
 
 impl Model {
-    fn new(intervals: &[u64], count: u64, physical: u64) -> Self {
-        let all = intervals.iter().sum::<u64>().max(1) as f64;
-        let mut left = all;
-        let survives = intervals.iter().map(|count| {
-            let share = left / all;
-            left -= *count as f64;
+    fn new(ends: &[u64], reached: &[u64], space: f64) -> Self {
+        let mut share = 1.0;
+        let after = ends.iter().zip(reached).map(|(ends, reached)| {
+            share *= 1.0 - *ends as f64 / (*reached).max(*ends).max(1) as f64;
             share
         });
-        Self { survives: survives.collect(), space: physical as f64 / count as f64 }
+        Self { survives: std::iter::once(1.0).chain(after).collect(), space }
     }
 
     fn survives(&self, age: f64) -> f64 {
@@ -299,20 +327,6 @@ fn minus_ln(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Intervals of uniform writes: those of each bin are a constant share of those left.
-    fn uniform() -> Vec<u64> {
-        let mut left = 1e9;
-        let mut bins: Vec<u64> = (0..BINS)
-            .map(|_| {
-                let share = left / PARTS as f64;
-                left -= share;
-                share as u64
-            })
-            .collect();
-        bins.push(left as u64);
-        bins
-    }
-
     #[test]
     fn logarithms_are_those_of_the_library() {
         for x in [1e-9, 0.01, 0.3, 0.5, 0.7, 0.999] {
@@ -330,18 +344,32 @@ mod tests {
     /// Uniform writes gain nothing by age: a chain of two queues is one queue. Hot and cold pages gain.
     #[test]
     fn groups_gain_where_ages_tell_pages_apart() {
-        let one = Model::new(&uniform(), 1000, 1250);
+        let one = Model::new(&[1; BINS], &[PARTS; BINS], 1.25);
         let alone = one.amplification(&[]).expect("room");
         let (_, chained) = one.best(8);
         assert!(chained > alone * 0.97, "{alone} {chained}");
 
-        // Half of the writes to pages that are written every sixteenth of the map; the others to pages that never are.
-        let mut bins = vec![0; BINS + 1];
-        bins[4] = 900;
-        bins[BINS] = 100;
-        let two = Model::new(&bins, 1000, 1250);
+        // Nine of ten writes are to pages that are written again after a sixteenth of the map; the others are not.
+        let mut ends = vec![0; BINS];
+        ends[4] = 900;
+        let mut reached = vec![100; BINS];
+        reached[..5].fill(1000);
+        let two = Model::new(&ends, &reached, 1.25);
         let (sizes, chained) = two.best(8);
         assert!(!sizes.is_empty() && chained < 1.3, "{sizes:?} {chained}");
+    }
+
+    /// Pages written in turn, each after as many writes as the map has pages: all reach that age, and end there.
+    #[test]
+    fn survival_is_that_of_pages_written_in_turn() {
+        let (count, mut chain) = (640, Chain::new(4, 800));
+        let mut table = CowVec::new(table_len(count));
+        for now in 0..2 * EPOCH * count {
+            chain.written(&mut table, (now % count) as u32, (now, count));
+            chain.adapt(&table, (now, count));
+        }
+        let model = Model::new(&chain.ends, &chain.reached, 1.25);
+        assert!((model.survives(0.98) - 1.0).abs() < 1e-9 && model.survives(1.1) < 1e-9);
     }
 
     #[test]
