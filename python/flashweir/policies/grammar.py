@@ -235,7 +235,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 # Keys whose choices are given by key alone: "none", "dynamic" and "direct" are words of planners, allocation and maps.
-_WORDLESS = ("background.", "nand.", "slc.")
+_WORDLESS = ("background.", "buffer.backpressure", "ftl.host", "ftl.separate", "nand.", "slc.")
 
 
 @functools.cache

@@ -19,58 +19,56 @@ fn requests(from_ns: u64, seed: u64) -> Vec<Request> {
 }
 
 /// Of every kind of state: translation layers, schedulers, buffers, planners, tenants, the checks.
+/// Drives that are saved in the middle of a run.
+const DRIVES: &[&[(&str, &str)]] = &[
+    &[],
+    &[("chips", "2"), ("planes", "2"), ("timing.multi_plane", "true")],
+    &[("gc.victim", "cost-benefit"), ("gc.frontiers", "2"), ("wear.static_gap", "3")],
+    &[("gc.victim", "d-choices"), ("chips", "2")],
+    &[
+        ("host.link", "20MB/s"),
+        ("host.max_transfer", "4KiB"),
+        ("host.doorbell", "3"),
+        ("host.queue_entries", "9"),
+    ],
+    &[("host.iops_limit", "900"), ("host.bytes_limit", "9MiB"), ("host.bytes_burst", "64KiB")],
+    &[("firmware.read_time", "30us"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "9us")],
+    &[("ftl.kind", "dftl"), ("op_ratio", "0.6"), ("ftl.cache_bytes", "256")],
+    &[("ftl.kind", "dftl"), ("op_ratio", "0.9"), ("ftl.cache_bytes", "256"), ("alloc.kind", "dynamic")],
+    &[("ftl.kind", "fast"), ("buffer.bytes", "16KiB")],
+    &[("ftl.kind", "kast"), ("engine", "event")],
+    &[("ftl.kind", "bast")],
+    &[("ftl.kind", "log-block")],
+    &[("ftl.kind", "zones"), ("op_ratio", "0.6")],
+    &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read"), ("ftl.max_open", "2")],
+    &[("alloc.kind", "dynamic"), ("chips", "2"), ("buffer.bytes", "64KiB"), ("buffer.ack", "flash")],
+    &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
+    &[("sched.kind", "out-of-order"), ("chips", "2"), ("host.slots", "4")],
+    &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "rate"), ("buffer.admit_rate", "9MiB")],
+    &[("sched.kind", "flin"), ("sched.interval", "1ms"), ("sched.priorities", "1,2")],
+    &[("clock", "lock-step"), ("buffer.bytes", "32KiB")],
+    &[("gc.planner", "cycle-filling"), ("buffer.bytes", "32KiB")],
+    &[("ftl.kind", "fast"), ("gc.planner", "selective-filling"), ("buffer.bytes", "64KiB")],
+    &[("alloc.kind", "dynamic"), ("tenants.channels", "learned"), ("tenants.window_requests", "20")],
+    &[("alloc.kind", "superblock"), ("chips", "2"), ("alloc.parity", "1"), ("op_ratio", "0.6")],
+    &[("alloc.kind", "superblock"), ("chips", "2"), ("buffer.bytes", "64KiB")],
+    &[("alloc.kind", "superblock"), ("clock", "lock-step"), ("buffer.bytes", "32KiB")],
+    &[
+        ("alloc.kind", "superblock"),
+        ("chips", "2"),
+        ("alloc.superblock_dies", "2"),
+        ("gc.planner", "cycle-filling"),
+        ("buffer.bytes", "32KiB"),
+    ],
+    &[("buffer.bytes", "32KiB"), ("buffer.replacement", "block-lru")],
+    &[("timing.cache_program", "true")],
+    &[("slc.kind", "static"), ("nand.cell", "tlc")],
+    &[("slc.kind", "both"), ("nand.cell", "mlc"), ("slc.fold_after", "30us"), ("slc.when_full", "direct")],
+];
+
 #[test]
 fn a_loaded_drive_goes_on_as_the_saved_one() {
-    for settings in [
-        &[][..],
-        &[("chips", "2"), ("planes", "2"), ("timing.multi_plane", "true")],
-        &[("gc.victim", "cost-benefit"), ("gc.frontiers", "2"), ("wear.static_gap", "3")],
-        &[("gc.victim", "d-choices"), ("chips", "2")],
-        &[
-            ("host.link", "20MB/s"),
-            ("host.max_transfer", "4KiB"),
-            ("host.doorbell", "3"),
-            ("host.queue_entries", "9"),
-        ],
-        &[("host.iops_limit", "900"), ("host.bytes_limit", "9MiB"), ("host.bytes_burst", "64KiB")],
-        &[("firmware.read_time", "30us"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "9us")],
-        &[("ftl.kind", "dftl"), ("op_ratio", "0.6"), ("ftl.cache_bytes", "256")],
-        &[("ftl.kind", "dftl"), ("op_ratio", "0.9"), ("ftl.cache_bytes", "256"), ("alloc.kind", "dynamic")],
-        &[("ftl.kind", "fast"), ("buffer.bytes", "16KiB")],
-        &[("ftl.kind", "kast"), ("engine", "event")],
-        &[("ftl.kind", "bast")],
-        &[("ftl.kind", "log-block")],
-        &[("ftl.kind", "zones"), ("op_ratio", "0.6")],
-        &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read"), ("ftl.max_open", "2")],
-        &[("alloc.kind", "dynamic"), ("chips", "2"), ("buffer.bytes", "64KiB"), ("buffer.ack", "flash")],
-        &[("sched.kind", "suspend"), ("sched.suspend_time", "7us"), ("sched.resume_time", "5us")],
-        &[("sched.kind", "out-of-order"), ("chips", "2"), ("host.slots", "4")],
-        &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "rate"), ("buffer.admit_rate", "9MiB")],
-        &[("sched.kind", "flin"), ("sched.interval", "1ms"), ("sched.priorities", "1,2")],
-        &[("clock", "lock-step"), ("buffer.bytes", "32KiB")],
-        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "32KiB")],
-        &[("ftl.kind", "fast"), ("gc.planner", "selective-filling"), ("buffer.bytes", "64KiB")],
-        &[("alloc.kind", "dynamic"), ("tenants.channels", "learned"), ("tenants.window_requests", "20")],
-        &[("alloc.kind", "superblock"), ("chips", "2"), ("alloc.parity", "1"), ("op_ratio", "0.6")],
-        &[("alloc.kind", "superblock"), ("chips", "2"), ("buffer.bytes", "64KiB")],
-        &[("alloc.kind", "superblock"), ("clock", "lock-step"), ("buffer.bytes", "32KiB")],
-        &[
-            ("alloc.kind", "superblock"),
-            ("chips", "2"),
-            ("alloc.superblock_dies", "2"),
-            ("gc.planner", "cycle-filling"),
-            ("buffer.bytes", "32KiB"),
-        ],
-        &[("buffer.bytes", "32KiB"), ("buffer.replacement", "block-lru")],
-        &[("timing.cache_program", "true")],
-        &[("slc.kind", "static"), ("nand.cell", "tlc")],
-        &[
-            ("slc.kind", "both"),
-            ("nand.cell", "mlc"),
-            ("slc.fold_after", "30us"),
-            ("slc.when_full", "direct"),
-        ],
-    ] {
+    for settings in DRIVES {
         let settings = [&AGED[..], settings].concat();
         let mut saved = drive(&settings);
         saved.submit(&requests(0, 7)).expect("submitted");

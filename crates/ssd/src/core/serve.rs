@@ -10,7 +10,7 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::ftl::Ftl;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageSlice, Purpose, Stage};
+use crate::op::{Command, CommandKind, Crossing, Effect, FlashOp, PageAt, PageSlice, Purpose, Stage};
 use crate::sched::Pages;
 
 /// View of the drive for allocation.
@@ -79,7 +79,7 @@ impl<C: Content> Core<C> {
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
             (home, _) = self.lay(now_ns, part.lpn, home, executor)?;
         }
-        let home = home.unwrap_or_else(|| self.entry_of(part.lpn));
+        let home = home.unwrap_or_else(|| Self::entry_of(part.lpn));
         if keep {
             self.ftl.keep_looked_up(home);
         }
@@ -87,7 +87,7 @@ impl<C: Content> Core<C> {
     }
 
     /// Where the entry is, in a map that units share, of a page that never had a unit.
-    fn entry_of(&self, lpn: u64) -> Home {
+    fn entry_of(lpn: u64) -> Home {
         Home { unit: 0, key: lpn as u32 }
     }
 
@@ -107,13 +107,9 @@ impl<C: Content> Core<C> {
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
             (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
         }
-        let map = if !self.ftl.has_map_on_flash() {
-            None
-        } else if self.alloc.shares_map() {
-            None
-        } else {
-            self.translate(now_ns, tag, home, executor)?
-        };
+        // Of a map that units share the entry was looked up before.
+        let looks_up = self.ftl.has_map_on_flash() && !self.alloc.shares_map();
+        let map = if looks_up { self.translate(now_ns, tag, home, executor)? } else { None };
         let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
@@ -216,24 +212,36 @@ impl<C: Content> Core<C> {
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
         self.counters.rewrite_reads += reads;
-        let opens_of_read = if old.0 == unit { 0 } else { self.ops.take_owed(old.0) };
-        opens += self.ops.take_owed(unit);
-        if old.0 / self.planes == unit / self.planes {
-            opens += opens_of_read;
-            let op = FlashOp { crossing, ..host_op(unit, CommandKind::Rewrite, opens, effect) };
-            self.issue_host(now_ns, tag, &op, executor);
-        } else {
-            let effect_of_read = Effect::Read { ppn: old.1, map: None };
-            let read =
-                FlashOp { crossing, ..host_op(old.0, CommandKind::Read, opens_of_read, effect_of_read) };
-            let program = host_op(unit, CommandKind::Program, opens, effect);
-            self.issue_chain(now_ns, tag, &read, &program, executor);
-            if self.geometry.units_per_page > 1 {
-                self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
-            }
+        let program = host_op(unit, CommandKind::Program, opens, effect);
+        if self.rewrite(now_ns, tag, (old, crossing), program, executor) && self.geometry.units_per_page > 1 {
+            self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
         }
         self.end_stripe(now_ns, home, written.ppn, executor);
         Ok(true)
+    }
+
+    /// Reads what a page keeps of its old version, then programs it. Returns true if the two are on different dies.
+    #[inline]
+    fn rewrite(
+        &mut self,
+        now_ns: u64,
+        tag: u32,
+        (old, crossing): (PageAt, Crossing),
+        mut program: FlashOp,
+        executor: &mut impl Executor,
+    ) -> bool {
+        let opens = if old.0 == program.unit { 0 } else { self.ops.take_owed(old.0) };
+        program.opens += self.ops.take_owed(program.unit);
+        if old.0 / self.planes == program.unit / self.planes {
+            let opens = program.opens + opens;
+            let op = FlashOp { crossing, kind: CommandKind::Rewrite, opens, ..program };
+            self.issue_host(now_ns, tag, &op, executor);
+            return false;
+        }
+        let effect = Effect::Read { ppn: old.1, map: None };
+        let read = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, opens, effect) };
+        self.issue_chain(now_ns, tag, &read, &program, executor);
+        true
     }
 
     /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces.
@@ -347,7 +355,7 @@ impl<C: Content> Core<C> {
             self.forget_old(part.lpn);
         }
         let home = self.alloc.locate(part.lpn);
-        let home = home.or_else(|| self.looks_up_first().then(|| self.entry_of(part.lpn)));
+        let home = home.or_else(|| self.looks_up_first().then(|| Self::entry_of(part.lpn)));
         if let Some(home) = home {
             let in_slc =
                 self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::classifier::{Classes, Classifier, GroupCounts};
+use super::classifier::{Classifier, GroupCounts};
 use super::{Ops, Step, Upkeep, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
@@ -183,16 +183,7 @@ impl PageFtl {
         } else {
             (geometry.units(), geometry.unit_logical_pages + more)
         };
-        let groups = counts.map(|counts| {
-            let (classifier, isolated) = (upkeep.classifier, upkeep.isolated);
-            let units = u64::from(geometry.units());
-            let all: u64 = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit)).sum();
-            let physical = all * u64::from(pages_per_block) * u64::from(maps) / units;
-            let maps = (maps as usize, map_pages, physical);
-            let classes = Classes::new(classifier, counts, isolated, pages_per_block, maps);
-            let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
-            Box::new(Groups::new(classes, blocks, pages_per_block))
-        });
+        let groups = counts.map(|counts| Box::new(Groups::of(upkeep, counts, geometry, (maps, map_pages))));
         Self {
             units,
             slc: upkeep.slc.map(|rules| Box::new(Slc::new(rules, geometry, groups.is_some()))),

@@ -32,20 +32,20 @@ const STEPS: u32 = 64;
 /// Times the map's pages after which the sizes are chosen anew.
 const EPOCH: u64 = 2;
 /// Sampled intervals without which nothing is chosen.
-const LEAST_SAMPLES: u64 = 256;
+const MIN_SAMPLES: u64 = 256;
 
 /// The chain of a map, and what is known of its pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Chain {
     /// Sizes of the groups but the last, of [`STEPS`] parts of all blocks.
     sizes: Vec<u32>,
-    /// What the model says each of these relocates, and what it did since: valid pages, and pages of all blocks collected.
+    /// The share that each of these relocates by the model, and since then: valid pages, and pages of all blocks collected.
     expected: Vec<f64>,
     relocated: Vec<(u64, u64)>,
     /// By age: sampled pages that were written again, and those that reached it.
     ends: Vec<u64>,
     reached: Vec<u64>,
-    /// What this epoch adds to these: the difference to the age before.
+    /// Additions of this epoch to these: the difference to the age before.
     more: Vec<i64>,
     /// Pages programmed, and when the epoch began.
     programmed: u64,
@@ -144,7 +144,7 @@ impl Chain {
             sum += more;
             *reached += sum.unsigned_abs();
         }
-        if self.ends.iter().sum::<u64>() >= LEAST_SAMPLES {
+        if self.ends.iter().sum::<u64>() >= MIN_SAMPLES {
             let model = Model::new(&self.ends, &self.reached, self.physical as f64 / count as f64);
             let (sizes, promised) = model.best(self.relocated.len());
             if promised < measured * 0.9 {
@@ -182,6 +182,12 @@ fn bin(age: u64, count: u64) -> usize {
     ((age * PARTS / count) as usize).min(BINS)
 }
 
+/// The bin of an age in units of the map's pages.
+#[expect(clippy::cast_sign_loss, reason = "ages are not negative")]
+fn part(age: f64) -> usize {
+    (age * PARTS as f64) as usize
+}
+
 /// The model, in units of the map's pages.
 struct Model {
     /// S(a) at a = 0, 1 / [`PARTS`], ...; constant behind the end.
@@ -201,15 +207,14 @@ impl Model {
     }
 
     fn survives(&self, age: f64) -> f64 {
-        let at = ((age * PARTS as f64) as usize).min(self.survives.len() - 1);
-        self.survives[at]
+        self.survives[part(age).min(self.survives.len() - 1)]
     }
 
     /// The integral of S between two ages.
     fn valid(&self, from: f64, to: f64) -> f64 {
         let (mut sum, mut age) = (0.0, from);
         while age < to {
-            let next = (((age * PARTS as f64) as u64 + 1) as f64 / PARTS as f64).min(to);
+            let next = ((part(age) + 1) as f64 / PARTS as f64).min(to);
             if age >= SPAN as f64 {
                 return sum + self.survives(age) * (to - age);
             }

@@ -15,7 +15,7 @@
 //! map, `shared.rs` has the rest.
 
 use super::victim::Next;
-use super::{Dftl, Frontier, MapWork, RunError};
+use super::{Dftl, Frontier, MapWork, RunError, SOON};
 use crate::alloc::Home;
 use crate::op::{Ops, Step, Work};
 
@@ -96,6 +96,20 @@ impl Dftl {
             }
         }
         Err(self.stuck(unit))
+    }
+
+    /// Writes one of the entries back that have to make room soon. `None`: they have not changed.
+    pub(in crate::ftl) fn write_back_step(
+        &mut self,
+        unit: u32,
+        ops: &mut Ops,
+    ) -> Result<Option<Step>, RunError> {
+        // Of a shared map a unit writes the translation pages back that lie on it.
+        let among = SOON * self.order.len().max(1);
+        let is_own = |key| self.unit_of(self.page_of(key), unit) == unit;
+        let Some(key) = self.map(unit).cache.oldest_dirty(among, is_own) else { return Ok(None) };
+        self.write_back(unit, key, ops)?;
+        Ok(Some(Step::Copy))
     }
 
     /// Moves a page of what would be collected next, or updates a translation page.

@@ -35,7 +35,7 @@ use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::external::External;
 use crate::geometry::Geometry;
-use crate::op::{BlockAt, Step};
+use crate::op::BlockAt;
 use crate::quantity::Bytes;
 use cache::Cache;
 
@@ -292,16 +292,6 @@ impl Dftl {
             }
         }
         Ok(())
-    }
-
-    /// Writes one of the entries back that have to make room soon. `None`: they have not changed.
-    pub(super) fn write_back_step(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
-        // Of a shared map a unit writes the translation pages back that lie on it.
-        let among = SOON * self.order.len().max(1);
-        let is_own = |key| self.unit_of(self.page_of(key), unit) == unit;
-        let Some(key) = self.map(unit).cache.oldest_dirty(among, is_own) else { return Ok(None) };
-        self.write_back(unit, key, ops)?;
-        Ok(Some(Step::Copy))
     }
 
     /// The next page of the block that translation pages are written to, which is opened where needed.

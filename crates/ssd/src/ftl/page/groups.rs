@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Frontier, Home, NO_BLOCK, Ops, PageFtl, Rules, RunError};
+use super::{Frontier, Geometry, Home, NO_BLOCK, Ops, PageFtl, Rules, RunError, Upkeep};
 use crate::ftl::classifier::{Classes, GroupCounts};
 
 /// Counters of a group of a drive.
@@ -80,6 +80,22 @@ impl Groups {
             opened_at: vec![0; blocks as usize],
         };
         Self { classes, units: units.map(unit).collect(), counters: vec![GroupCounters::default(); groups] }
+    }
+
+    /// Those of a drive with so many maps, of so many pages each.
+    pub(super) fn of(
+        upkeep: &Upkeep<'_>,
+        counts: GroupCounts,
+        geometry: &Geometry,
+        (maps, map_pages): (u32, u64),
+    ) -> Self {
+        let block = geometry.pages_per_block;
+        let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
+        let all: u64 = blocks.clone().sum();
+        let physical = all * u64::from(block) * u64::from(maps) / u64::from(geometry.units());
+        let of_maps = (maps as usize, map_pages, physical);
+        let classes = Classes::new(upkeep.classifier, counts, upkeep.isolated, block, of_maps);
+        Self::new(classes, blocks, block)
     }
 
     /// Groups of the host.

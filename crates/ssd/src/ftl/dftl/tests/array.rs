@@ -102,7 +102,7 @@ impl Array {
                 }
                 Effect::MapRead { ppn, work } => self.read_map(op.unit, *ppn, *work),
                 Effect::MapProgrammed { page, ppn, work, .. } => {
-                    self.program_map(op.unit, *page, *ppn, *work)
+                    self.program_map(op.unit, *page, *ppn, *work);
                 }
                 other => panic!("the host's own operations are not the layer's: {other:?}"),
             }

@@ -298,7 +298,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.charge(initiator);
             let begins = self.follow_of_station(station, action)?;
             self.core.flush(self.array.now_ns(), &mut self.array);
-            // Who has nothing to do is waited for by nobody, also where reads wait on its die.
+            // Nobody waits for a station that has nothing to do, also where reads wait on its die.
             if begins && self.array.is_busy(self.stations.dies_of(station)) {
                 self.occupy(station, cause, Kind::Collect);
             }
