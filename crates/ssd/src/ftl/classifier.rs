@@ -285,12 +285,12 @@ impl Classes {
         }
     }
 
-    /// A block of a group that was opened at a time of its map was collected.
-    pub(crate) fn collected(&mut self, map: usize, group: u32, opened: u64) {
+    /// A block of a group that was opened at a time of its map was collected. Returns true if a chain has new sizes since.
+    pub(crate) fn collected(&mut self, map: usize, group: u32, opened: u64) -> bool {
         let Pages { now, count, table, chain, .. } = &mut self.maps[map];
         if let Some(chain) = chain {
             chain.collected(group, self.block);
-            chain.adapt(table, (*now, *count));
+            return chain.adapt(table, (*now, *count));
         }
         if self.classifier == Classifier::DeathTime && group == 0 {
             if self.lives.len() == RECENT {
@@ -298,6 +298,7 @@ impl Classes {
             }
             self.lives.push_back(self.maps[map].now.saturating_sub(opened));
         }
+        false
     }
 
     /// Mean life of the short-lived blocks collected last; before there are enough of them, any life is short.

@@ -15,7 +15,8 @@
 //!
 //! After each as many writes as twice the map has pages the sizes are chosen anew: groups are added to the chain one by one,
 //! each with the best size, and then each size is tried again. They are adopted if the model promises a tenth less than what was
-//! measured. A group that relocates another share than the model said, by more than a tenth, ends the chain: those after it join it.
+//! measured. A group that relocates another share than the model said, by more than a tenth, ends the chain: those after it join it. Both wait for
+//! an epoch after a change, of which blocks that a queue has too many join the last group.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,8 @@ pub(crate) struct Chain {
     reached: Vec<u64>,
     /// Additions of this epoch to these: the difference to the age before.
     more: Vec<i64>,
+    /// True if the sizes are new in this epoch, so that what groups relocate tells of the change.
+    settles: bool,
     /// Pages programmed, and when the epoch began.
     programmed: u64,
     begun: u64,
@@ -68,6 +71,7 @@ impl Chain {
             ends: vec![0; BINS],
             reached: vec![0; BINS],
             more: vec![0; BINS + 1],
+            settles: false,
             programmed: 0,
             begun: 0,
             physical,
@@ -125,13 +129,16 @@ impl Chain {
         }
     }
 
-    /// At the end of an epoch chooses the sizes anew, for a map of `count` pages.
-    pub(super) fn adapt(&mut self, table: &CowVec, (now, count): (u64, u64)) {
+    /// At the end of an epoch chooses the sizes anew, for a map of `count` pages. Returns true if they are new.
+    pub(super) fn adapt(&mut self, table: &CowVec, (now, count): (u64, u64)) -> bool {
         if now - self.begun < EPOCH * count {
-            return;
+            return false;
         }
         let measured = self.programmed as f64 / (now - self.begun) as f64;
-        self.cut();
+        let settled = !std::mem::take(&mut self.settles);
+        if settled {
+            self.cut();
+        }
         for at in 0..table_len(count) {
             let written = table.get(at);
             if written != CowVec::EMPTY {
@@ -144,12 +151,13 @@ impl Chain {
             sum += more;
             *reached += sum.unsigned_abs();
         }
-        if self.ends.iter().sum::<u64>() >= MIN_SAMPLES {
+        if settled && self.ends.iter().sum::<u64>() >= MIN_SAMPLES {
             let model = Model::new(&self.ends, &self.reached, self.physical as f64 / count as f64);
             let (sizes, promised) = model.best(self.relocated.len());
             if promised < measured * 0.9 {
                 self.expected = model.relocates(&sizes);
                 self.sizes = sizes;
+                self.settles = true;
             }
         }
         self.relocated.fill((0, 0));
@@ -158,6 +166,7 @@ impl Chain {
         }
         self.more.fill(0);
         (self.programmed, self.begun) = (0, now);
+        self.settles
     }
 
     /// Ends the chain at the first group that does not relocate what the model said.

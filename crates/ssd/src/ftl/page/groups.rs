@@ -255,7 +255,29 @@ impl PageFtl {
         let counters = &mut groups.counters[group as usize];
         counters.erased += 1;
         counters.life += life;
-        groups.classes.collected(map, group, opened);
+        if groups.classes.collected(map, group, opened) {
+            for unit in 0..self.units.len() as u32 {
+                if self.map_of(unit) == map {
+                    self.shorten_queues(unit);
+                }
+            }
+        }
+    }
+
+    /// The oldest blocks of queues that have more than they should join the last group.
+    fn shorten_queues(&mut self, unit: u32) {
+        let map = self.map_of(unit);
+        let Some(groups) = &mut self.groups else { return };
+        let Groups { classes, units, .. } = &mut **groups;
+        let Some(chain) = classes.chain(map) else { return };
+        let (group_of, blocks) = (&mut units[unit as usize].group_of, &self.units[unit as usize].blocks);
+        let last = chain.sizes(1).count() as u32;
+        for (group, size) in (0..last).zip(chain.sizes(blocks.count())) {
+            let full = (0..blocks.count() as u32).filter(|block| blocks.is_full(*block));
+            let mut queue: Vec<u32> = full.filter(|block| group_of[*block as usize] == group).collect();
+            queue.sort_by_key(|block| std::cmp::Reverse(blocks.filled_at(*block)));
+            queue.iter().skip(size as usize).for_each(|block| group_of[*block as usize] = last);
+        }
     }
 
     /// True if a parked open block of the host's groups, or of those of moved pages, has no erased page: whichever group comes next, it
