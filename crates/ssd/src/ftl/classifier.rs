@@ -154,9 +154,10 @@ impl Classes {
         (maps, map_pages, physical): (usize, u64, u64),
     ) -> Self {
         let table = match classifier {
-            Classifier::Frequency | Classifier::DeathTime | Classifier::External => map_pages,
+            Classifier::Frequency | Classifier::DeathTime | Classifier::AgeGroups | Classifier::External => {
+                map_pages
+            }
             Classifier::Interval => interval::table_len(map_pages),
-            Classifier::AgeGroups => age_groups::table_len(map_pages),
             _ => 0,
         };
         let recent = external::Recent::default;

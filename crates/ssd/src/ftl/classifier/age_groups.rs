@@ -1,14 +1,15 @@
-//! Age groups: a chain of groups whose number and sizes follow a model of how soon pages are written again (`MiDAS`, Oh et al., FAST
-//! 2024, sections 3 and 4; without its group of hot pages).
+//! Age groups: a chain of groups whose number and sizes follow a model of how soon pages are written again (`MiDAS`,
+//! Oh et al., FAST 2024, sections 3 and 4; without its group of hot pages).
 //!
-//! A page of the host enters the first group; each group but the last is a queue, and when it has more blocks than it should the
-//! oldest one is collected, whose valid pages enter the next group. The last group has all other blocks and is collected by
-//! the fewest valid pages. So a page's group is its age.
+//! A page of the host enters the first group; each group but the last is a queue, and when it has more blocks than it
+//! should the oldest one is collected, whose valid pages enter the next group. The last group has all other blocks and
+//! is collected by the fewest valid pages. So a page's group is its age.
 //!
-//! After each as many writes as twice the map has pages the sizes are chosen anew: groups are added to the chain one by one,
-//! each with the best size, and then each size is tried again. They are adopted if the model promises a tenth less than what was
-//! measured. A group that relocates another share than the model said, by more than a tenth, ends the chain: those after it join it.
-//! Both wait for an epoch after a change, when the oldest blocks of a queue that has too many join the last group.
+//! After each as many writes as twice the map has pages the sizes are chosen anew: groups are added to the chain one by
+//! one, each with the best size, and then each size is tried again. They are adopted if the model promises a tenth less
+//! than was measured. A group that relocates another share than the model said, by more than a tenth, ends the chain:
+//! those after it join it. Both wait for an epoch after a change, when the oldest blocks of a queue that has too many
+//! join the last group.
 
 mod model;
 
@@ -17,12 +18,10 @@ use serde::{Deserialize, Serialize};
 use crate::cow::CowVec;
 use model::{Model, PARTS, SPAN, STEPS};
 
-/// One page in so many is sampled.
-const SAMPLE: u32 = 8;
 const BINS: usize = (PARTS * SPAN) as usize;
 /// Times the map's pages after which the sizes are chosen anew.
 const EPOCH: u64 = 2;
-/// Sampled intervals without which nothing is chosen.
+/// Intervals without which nothing is chosen.
 const MIN_SAMPLES: u64 = 256;
 
 /// The chain of a map, and what is known of its pages.
@@ -33,7 +32,7 @@ pub(crate) struct Chain {
     /// The share that each of these relocates by the model, and since then: valid pages, and pages of all blocks collected.
     expected: Vec<f64>,
     relocated: Vec<(u64, u64)>,
-    /// By age: sampled pages that were written again, and those that reached it.
+    /// By age: pages that were written again, and those that reached it.
     ends: Vec<u64>,
     reached: Vec<u64>,
     /// Additions of this epoch to these: the difference to the age before.
@@ -45,11 +44,6 @@ pub(crate) struct Chain {
     begun: u64,
     /// Physical pages of the units that the map is of.
     physical: u64,
-}
-
-/// Times of sampled pages of a map.
-pub(super) fn table_len(pages: u64) -> u64 {
-    pages.div_ceil(SAMPLE.into())
 }
 
 impl Chain {
@@ -78,13 +72,10 @@ impl Chain {
         self.sizes.iter().map(move |size| (blocks * u64::from(*size) / u64::from(STEPS)).max(1))
     }
 
-    /// A page was written by the host at a time. `table` has the times of sampled pages.
+    /// A page was written by the host at a time. `table` has the times of all pages.
     pub(super) fn written(&mut self, table: &mut CowVec, key: u32, (now, count): (u64, u64)) {
         self.programmed += 1;
-        if !key.is_multiple_of(SAMPLE) {
-            return;
-        }
-        let (at, time) = (u64::from(key / SAMPLE), now as u32 & (u32::MAX >> 1));
+        let (at, time) = (u64::from(key), now as u32 & (u32::MAX >> 1));
         let before = table.get(at);
         if before != CowVec::EMPTY {
             let interval = age(before, now);
@@ -129,7 +120,7 @@ impl Chain {
         if settled {
             self.cut();
         }
-        for at in 0..table_len(count) {
+        for at in 0..count {
             let written = table.get(at);
             if written != CowVec::EMPTY {
                 let age = age(written, now);
@@ -189,7 +180,7 @@ mod tests {
     #[test]
     fn survival_is_that_of_pages_written_in_turn() {
         let (count, mut chain) = (640, Chain::new(4, 800));
-        let mut table = CowVec::new(table_len(count));
+        let mut table = CowVec::new(count);
         for now in 0..2 * EPOCH * count {
             chain.written(&mut table, (now % count) as u32, (now, count));
             chain.adapt(&table, (now, count));

@@ -1,11 +1,14 @@
 //! Amplification of a chain of groups.
 //!
 //! Let S(a) be the share of written pages that are not written again within `a` further writes (the paper's *update
-//! interval distribution*), as the product over ages of the shares that survive each, measured on a sample of pages: of those that
-//! reached that age, whenever they were written. A page enters group i + 1 at rate S(A_i) for each page that the host writes,
-//! A_i being the age at which it leaves group i; a group of `s` pages whose pages enter at rate r keeps each for s / r writes, so
-//! A_i = A_(i-1) + s_i / S(A_(i-1)). What is valid in group i is the integral of S from A_(i-1) to A_i. The last group has what is
-//! valid elsewhere on u of its space; collected as a queue it relocates the share v with u = (1 - v) / -ln v, and so programs
+//! interval distribution*), as the product over ages of the shares that survive each: of the pages that reached that
+//! age, whenever they were written. (The paper measures it on one page in a hundred, which misses the hottest pages of
+//! a skewed workload.)
+//!
+//! A page enters group i + 1 at rate S(A_i) for each page that the host writes, A_i being the age at which it leaves
+//! group i; a group of `s` pages whose pages enter at rate r keeps each for s / r writes, so A_i = A_(i-1) + s_i /
+//! S(A_(i-1)). The valid part of group i is the integral of S from A_(i-1) to A_i. The last group has what is valid
+//! elsewhere on u of its space; collected as a queue it relocates the share v with u = (1 - v) / -ln v, and so programs
 //! S(A_(n-1)) / (1 - v) pages for each page of the host. Amplification is the sum of the rates.
 
 /// Intervals are counted in this many parts of as many writes as the map has pages, up to `SPAN` times that.
