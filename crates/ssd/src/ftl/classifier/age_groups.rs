@@ -9,7 +9,9 @@
 //! one, each with the best size, and then each size is tried again. They are adopted if the model promises a tenth less
 //! than was measured. A group that relocates another share than the model said, by more than a tenth, ends the chain:
 //! those after it join it. Both wait for an epoch after a change, when the oldest blocks of a queue that has too many
-//! join the last group.
+//! join the last group. A chain with which the drive programs more than before is dissolved, at the latest when an epoch
+//! has programmed twice as much, and the next one has to promise half of what the last one had to (our rule: where the
+//! writes change their nature within an epoch, the model of their mean is wrong).
 
 mod model;
 
@@ -37,6 +39,9 @@ pub(crate) struct Chain {
     reached: Vec<u64>,
     /// Additions of this epoch to these: the difference to the age before.
     more: Vec<i64>,
+    /// Amplification before the chain, and how many times the model is doubted: twice for each chain that did worse.
+    before: f64,
+    doubt: f64,
     /// True if the sizes are new in this epoch, so that what groups relocate tells of the change.
     settles: bool,
     /// Pages programmed, and when the epoch began.
@@ -55,6 +60,8 @@ impl Chain {
             ends: vec![0; BINS],
             reached: vec![0; BINS],
             more: vec![0; BINS + 1],
+            before: f64::INFINITY,
+            doubt: 1.0,
             settles: false,
             programmed: 0,
             begun: 0,
@@ -112,12 +119,18 @@ impl Chain {
 
     /// At the end of an epoch chooses the sizes anew, for a map of `count` pages. Returns true if they are new.
     pub(super) fn adapt(&mut self, table: &CowVec, (now, count): (u64, u64)) -> bool {
-        if now - self.begun < EPOCH * count {
+        let epoch = EPOCH * count;
+        let is_worse = |times: f64| !self.sizes.is_empty() && self.programmed as f64 > times * self.before;
+        let over = is_worse(2.0 * epoch as f64);
+        if now - self.begun < epoch && !over {
             return false;
         }
         let measured = self.programmed as f64 / (now - self.begun) as f64;
-        let settled = !std::mem::take(&mut self.settles);
-        if settled {
+        let mut settled = !std::mem::take(&mut self.settles);
+        if over || settled && is_worse((now - self.begun) as f64) {
+            self.dissolve();
+            settled = false;
+        } else if settled {
             self.cut();
         }
         let mut live = 0;
@@ -141,7 +154,8 @@ impl Chain {
                 [live, self.physical].map(|pages| pages as f64 / count as f64),
             );
             let (sizes, promised) = model.best(self.relocated.len());
-            if promised < measured * 0.9 {
+            if promised < measured * 0.9 / self.doubt {
+                self.before = measured;
                 self.expected = model.relocates(&sizes);
                 self.sizes = sizes;
                 self.settles = true;
@@ -154,6 +168,14 @@ impl Chain {
         self.more.fill(0);
         (self.programmed, self.begun) = (0, now);
         self.settles
+    }
+
+    /// Ends the chain at its beginning, since the drive programs more with it.
+    fn dissolve(&mut self) {
+        self.sizes.clear();
+        self.expected.clear();
+        self.doubt *= 2.0;
+        self.settles = true;
     }
 
     /// Ends the chain at the first group that does not relocate what the model said.
@@ -193,6 +215,19 @@ mod tests {
         }
         let model = Model::new(&chain.ends, &chain.reached, [1.0, 1.25]);
         assert!((model.survives(0.98) - 1.0).abs() < 1e-9 && model.survives(1.1) < 1e-9);
+    }
+
+    #[test]
+    fn a_chain_that_does_worse_is_dissolved_before_its_epoch_ends() {
+        let (count, mut chain) = (64, Chain::new(4, 100));
+        chain.sizes = vec![8, 8];
+        chain.before = 2.0;
+        chain.moved_out(0, 2 * 2 * EPOCH as u32 * 64);
+        let table = CowVec::new(count);
+        assert!(!chain.adapt(&table, (1, count)) && chain.sizes.len() == 2, "as much as twice");
+        chain.moved_out(0, 1);
+        assert!(chain.adapt(&table, (1, count)), "blocks of its queues join the last group");
+        assert!(chain.sizes.is_empty() && chain.doubt > 1.5);
     }
 
     #[test]
