@@ -56,6 +56,16 @@ def test_a_dry_run_runs_nothing(spec: Path, tmp_path: Path) -> None:
     assert found["runs"] == 4
 
 
+def test_a_dry_run_prints_the_most_frequent_refusals(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    blocks = ", ".join(map(str, range(300, 320)))
+    path.write_text(SPEC.format(more="", count=1000) + f"gc.free_blocks = [{blocks}]\n")
+    out = flashweir("sweep", str(path), "--dry-run", cwd=tmp_path).out
+    assert out.count("refused: ") == 5
+    assert "refused for 15 other reasons" in out
+    assert len(flashweir("sweep", str(path), "--dry-run", "--json", "-").json()["refusals"]) == 20
+
+
 def test_a_dry_run_counts_what_other_sweeps_have_made(spec: Path, tmp_path: Path) -> None:
     flashweir("sweep", str(spec), "-o", "made", cwd=tmp_path)
     (tmp_path / "more.toml").write_text(spec.read_text().replace("seeds = 2", "seeds = 3"))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LINE_S = 60.0
 # Nobody reads more rows than these on a terminal.
 MAX_SETTINGS = 60
+# Reasons of refused points that a dry run prints.
+MAX_REASONS = 5
 _KINDS = (("least", "at least"), ("median", "median"), ("most", "at most"))
 
 
@@ -132,8 +134,11 @@ def print_estimate(estimate: Mapping[str, Any], console: "Console") -> None:
     if estimate["planned_points"] < estimate["points"]:
         about = "about "
         say(f"estimated from {estimate['planned_points']:,} points, drawn at random")
-    for reason, count in estimate["refusals"].items():
+    refusals = sorted(estimate["refusals"].items(), key=lambda item: -item[1])
+    for reason, count in refusals[:MAX_REASONS]:
         say(f"  {about}{count:,} refused: {reason}")
+    if rest := refusals[MAX_REASONS:]:
+        say(f"  {about}{sum(count for _, count in rest):,} refused for {len(rest):,} other reasons (--json has them)")
     if estimate["reused"]:
         say(f"  {about}{estimate['reused']:,} reused, {estimate['runs'] - estimate['reused']:,} left")
     if estimate["memory_bytes"] is not None:
