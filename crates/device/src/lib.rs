@@ -9,6 +9,7 @@ pub mod collect;
 mod error;
 pub mod external;
 mod open;
+mod options;
 mod owner;
 pub mod precondition;
 pub mod probe;
@@ -22,5 +23,7 @@ mod target;
 
 pub use error::{Error, ErrorKind};
 pub(crate) use open::named_again;
-pub use open::{Began, EXTERNAL, OpenOptions, SIMULATED, Stop, is_simulated, open};
+pub use open::{EXTERNAL, is_simulated, open};
+pub use options::{Began, OpenOptions, Stop};
+pub use simulated::SIMULATED;
 pub use target::{Activity, LATE_NS, Target, Timing};

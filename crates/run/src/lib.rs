@@ -20,6 +20,7 @@ mod power;
 mod precondition;
 mod progress;
 mod pull;
+mod quotient;
 pub mod requests;
 mod result;
 mod sample;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::VERSION;
 use crate::alone::{self, Alone};
 use crate::energy::energy;
+use crate::quotient::ratio;
 use crate::spec::RunSpec;
 use crate::warmup::Outcome;
 use crate::workload::Description;
@@ -226,11 +227,6 @@ fn collections(stats: &Stats, geometry: &Geometry) -> Value {
     let Collections { count, merged, max_merged, per_bin, max, .. } = &stats.collections;
     json!({"count": count, "merged": merged, "max_merged": max_merged, "per_bin": per_bin, "max": max,
         "mean": stats.collections.means()})
-}
-
-/// A quotient, or null where there is nothing to divide by.
-pub(crate) fn ratio(numerator: f64, denominator: f64) -> Value {
-    if denominator > 0.0 { json!(numerator / denominator) } else { Value::Null }
 }
 
 fn latencies(stats: &Stats, stream: Option<u16>) -> Value {

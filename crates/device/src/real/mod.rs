@@ -18,8 +18,8 @@ mod uring;
 use std::path::Path;
 
 use flashweir_trace::{LogRecord, Op, Request};
-use serde::{Deserialize, Serialize};
 
+pub use crate::options::Engine;
 use crate::safety::Identity;
 use crate::target::whole_blocks;
 use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
@@ -31,17 +31,6 @@ use uring::Ring;
 
 /// Most requests under way on a real drive.
 pub const MAX_DEPTH: u32 = 4096;
-
-/// I/O engine for real drives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Engine {
-    /// Through io_uring: as many requests under way as wanted.
-    #[default]
-    IoUring,
-    /// One system call after the other: pread, pwrite.
-    Sync,
-}
 
 /// A block device or a file.
 #[derive(Debug)]

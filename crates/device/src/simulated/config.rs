@@ -5,7 +5,9 @@ use flashweir_ssd::{Config, HostConfig};
 use serde_json::Value;
 
 use crate::Error;
-use crate::open::SIMULATED;
+
+/// Prefix of the names of simulated drives.
+pub const SIMULATED: &str = "sim:";
 
 /// `sim:PRESET[,KEY=VALUE...]`, `sim:FILE[,KEY=VALUE...]`; without a name before the settings, over the default drive.
 pub(super) fn parse(name: &str) -> Result<Config, Error> {

@@ -16,6 +16,8 @@ use flashweir_run::{Completion, Drive, DriveOptions};
 use flashweir_ssd::{Config, Counters, Geometry};
 use flashweir_trace::{LogRecord, Request, SECTOR_BYTES};
 
+pub use config::SIMULATED;
+
 use crate::target::scaled;
 use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 

@@ -9,7 +9,7 @@ use flashweir_trace::Op;
 use serde_json::{Value, json};
 
 use super::methods::{BATCH, mser5, steady};
-use crate::result::ratio;
+use crate::quotient::ratio;
 
 /// Windows at most. Twice the batch divides it, so that joined batches are batches of joined windows.
 pub(super) const MOST: usize = 1000;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pages;
 use super::chunks::Chunks;
-use super::flin::Order;
+use super::flin::order::Order;
 use super::writing::{MANY, Writing};
 use crate::op::{Command, CommandKind};
 use crate::stats::Spent;

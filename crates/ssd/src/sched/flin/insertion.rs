@@ -8,9 +8,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Queued};
-use crate::op::CommandKind;
-
 /// A command of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Item {
@@ -30,19 +27,11 @@ pub(super) struct Item {
 }
 
 impl Item {
-    pub(super) fn new(queued: &Queued) -> Self {
-        let writes = queued.command.kind != CommandKind::Read;
-        Self {
-            number: queued.number,
-            tenant: queued.tenant,
-            units: if writes { queued.pages.units() } else { 0 },
-            low: false,
-            fixed: false,
-            arrived_ns: queued.arrived_ns,
-            // A drive may have times of 0.
-            service_ns: queued.command.total_ns().max(1),
-            alone_ns: 0,
-        }
+    /// Of a flow, with the units that it writes; arrived at a time, with a service time, ns.
+    pub(super) fn new(number: u64, tenant: u16, units: u64, (arrived_ns, service_ns): (u64, u64)) -> Self {
+        // A drive may have times of 0.
+        let service_ns = service_ns.max(1);
+        Self { number, tenant, units, low: false, fixed: false, arrived_ns, service_ns, alone_ns: 0 }
     }
 
     /// Slowdown if it is done `finish_ns` from now.
@@ -54,6 +43,17 @@ impl Item {
     fn keeps_order(&self, other: &Self) -> bool {
         self.tenant == other.tenant || self.units & other.units != 0
     }
+}
+
+/// A die at the arrival of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The present, ns.
+    pub(crate) now_ns: u64,
+    /// Time that the commands that have begun still take, ns.
+    pub(crate) ahead_ns: u64,
+    /// The flow of the one that runs, if one does.
+    pub(crate) running: Option<u16>,
 }
 
 /// Smallest and largest of some slowdowns.

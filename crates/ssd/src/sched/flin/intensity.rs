@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Shape};
-
 /// Thresholds by kind.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Thresholds {
@@ -16,11 +14,10 @@ pub(super) struct Thresholds {
 }
 
 impl Thresholds {
-    pub(super) fn new(own: &Config, shape: Shape) -> Self {
-        let interval_ns = own.interval.0;
-        let low =
-            [own.low_read_rate, own.low_write_rate].map(|rate| u128::from(rate.0) * u128::from(interval_ns));
-        let page = u128::from(shape.dies) * u128::from(shape.page_bytes) * 1_000_000_000;
+    /// Of an interval, and of rates of the drive by kind, bytes a second; for so many dies, with pages of so many bytes.
+    pub(super) fn new(interval_ns: u64, rates: [u64; 2], (dies, page_bytes): (u32, u64)) -> Self {
+        let low = rates.map(|rate| u128::from(rate) * u128::from(interval_ns));
+        let page = u128::from(dies) * u128::from(page_bytes) * 1_000_000_000;
         Self { interval_ns, low, page }
     }
 

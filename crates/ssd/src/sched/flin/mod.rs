@@ -11,6 +11,7 @@
 
 mod insertion;
 mod intensity;
+pub(super) mod order;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -22,16 +23,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Queue, Queued};
 use crate::host::{Notation, PerTenant};
+use crate::op::CommandKind;
 use crate::quantity::{Bytes, LONGEST_NS, Nanos};
-use insertion::{Item, List};
-use intensity::{Intensity, Thresholds};
-use slots::Turns;
-
-/// Priority levels: those of NVMe's weighted round robin with urgent class.
-const LEVELS: usize = 4;
-/// Kinds of queues: awaited reads, and everything else.
-const READS: usize = 0;
-const WRITES: usize = 1;
+pub(crate) use insertion::Arrival;
+use insertion::Item;
+use intensity::Thresholds;
+use order::{LEVELS, READS, WRITES};
 
 /// Priority levels, from 1, the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,34 +134,25 @@ pub(crate) struct Flin {
     balance_waits: bool,
 }
 
-/// Order of the commands of one die: kept beside its queue, which is in the order of arrival.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Order {
-    /// By kind and level.
-    lists: [[List; LEVELS]; 2],
-    turns: [Turns; 2],
-    intensity: Intensity,
-}
-
-/// A die at the arrival of a command.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// The present, ns.
-    pub(crate) now_ns: u64,
-    /// Time that the commands that have begun still take, ns.
-    pub(crate) ahead_ns: u64,
-    /// The flow of the one that runs, if one does.
-    pub(crate) running: Option<u16>,
-}
-
 fn kind(queued: &Queued) -> usize {
     if queued.is_awaited_read() { READS } else { WRITES }
+}
+
+fn item(queued: &Queued) -> Item {
+    let writes = queued.command.kind != CommandKind::Read;
+    let units = if writes { queued.pages.units() } else { 0 };
+    Item::new(queued.number, queued.tenant, units, (queued.arrived_ns, queued.command.total_ns()))
+}
+
+fn thresholds(own: &Config, shape: Shape) -> Thresholds {
+    let rates = [own.low_read_rate.0, own.low_write_rate.0];
+    Thresholds::new(own.interval.0, rates, (shape.dies, shape.page_bytes))
 }
 
 impl Flin {
     pub(super) fn new(own: &Config, shape: Shape) -> Self {
         Self {
-            thresholds: Thresholds::new(own, shape),
+            thresholds: thresholds(own, shape),
             min_fairness: own.min_fairness,
             priorities: own.priorities.clone(),
             fair_insertion: own.fair_insertion,
@@ -181,7 +169,7 @@ impl Flin {
     pub(super) fn arrived(&self, queue: &mut Queue, arrival: Arrival) {
         let Some((newest, order)) = queue.last_and_order() else { return };
         let (kind, tenant) = (kind(newest), newest.tenant);
-        let mut item = Item::new(newest);
+        let mut item = item(newest);
         let pages = u64::from(newest.command.pages);
         let of_flow = (usize::from(tenant), kind);
         item.low = order.intensity.is_low_after(of_flow, pages, arrival.now_ns, &self.thresholds);

@@ -1,41 +1,10 @@
 //! Stages 2 and 3 (sections 5.2 and 5.3 of the paper): the read and the write that go next by priority, and the one of the two
 //! that runs.
 
-use serde::{Deserialize, Serialize};
-
-use super::{LEVELS, Order, Queue, Queued, READS, WRITES};
+use super::order::{Order, READS, WRITES};
+use super::{Queue, Queued};
 use crate::op::CommandKind;
 use crate::sched::out_of_order::touches;
-
-/// Turns of all levels: the highest has half of them and one more.
-const TURNS: u32 = (1 << LEVELS) - 1;
-
-/// Position in the weighted round robin over levels: a level has twice the turns of the one below, evenly spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Turns {
-    next: u32,
-}
-
-impl Turns {
-    /// Levels in the order of their next turns.
-    pub(super) fn levels(self) -> impl Iterator<Item = usize> {
-        let mut seen = [false; LEVELS];
-        let turns = (self.next..self.next + TURNS).map(|turn| level(turn % TURNS));
-        turns.filter(move |level| !std::mem::replace(&mut seen[*level], true))
-    }
-
-    /// A command of a level has gone: turns of others that had none are skipped.
-    pub(super) fn took(&mut self, taken: usize) {
-        if let Some(turn) = (self.next..self.next + TURNS).find(|turn| level(turn % TURNS) == taken) {
-            self.next = (turn + 1) % TURNS;
-        }
-    }
-}
-
-/// The level of a turn: those of the highest are the first, third and so on, those of the next the second, sixth and so on.
-fn level(turn: u32) -> usize {
-    LEVELS - 1 - (turn + 1).trailing_zeros() as usize
-}
 
 /// A command that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

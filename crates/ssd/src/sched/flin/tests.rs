@@ -1,16 +1,16 @@
 //! Stage 1 as a function of a queue, and the rounds of stage 2.
 
 use super::insertion::{Item, List};
-use super::intensity::{Intensity, Thresholds};
-use super::slots::Turns;
+use super::intensity::Intensity;
+use super::order::Turns;
 use super::*;
 use crate::sched::tests::read;
 
 /// A command of 30 ns that came at `arrived_ns`.
-fn item(number: u64, tenant: u16, low: bool, arrived_ns: u64) -> Item {
+fn item_of(number: u64, tenant: u16, low: bool, arrived_ns: u64) -> Item {
     let mut queued = read(number as u32);
     (queued.number, queued.tenant, queued.arrived_ns) = (number, tenant, arrived_ns);
-    let mut item = Item::new(&queued);
+    let mut item = super::item(&queued);
     item.low = low;
     item
 }
@@ -23,7 +23,7 @@ fn at(now_ns: u64) -> Arrival {
 fn order(commands: &[(u16, bool, u64)], min_fairness: f64) -> Vec<u64> {
     let mut list = List::default();
     for (number, (tenant, low, now_ns)) in (1..).zip(commands) {
-        list.insert_fairly(item(number, *tenant, *low, *now_ns), at(*now_ns), min_fairness);
+        list.insert_fairly(item_of(number, *tenant, *low, *now_ns), at(*now_ns), min_fairness);
     }
     list.iter().map(|item| item.number).collect()
 }
@@ -60,7 +60,7 @@ fn the_most_slowed_flow_of_high_intensity_goes_before_all_others_of_it() {
 fn intensity_is_that_of_the_interval_before() {
     let own = Config { interval: Nanos(1000), low_read_rate: Bytes(4_000_000_000), ..Config::default() };
     // 4000 bytes in an interval, over two dies: two pages of 1000 bytes.
-    let thresholds = Thresholds::new(&own, Shape { dies: 2, page_bytes: 1000 });
+    let thresholds = thresholds(&own, Shape { dies: 2, page_bytes: 1000 });
     let mut intensity = Intensity::default();
     let mut low = |flow, now_ns| intensity.is_low_after((flow, READS), 1, now_ns, &thresholds);
     assert!(!low(0, 0) && !low(0, 999), "nothing is known in the first interval");
