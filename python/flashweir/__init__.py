@@ -32,7 +32,8 @@ from flashweir.notices import FlashweirWarning
 from flashweir.parts import LatencyParts
 from flashweir.probing import probe
 from flashweir.replaying import recover_log, replay
-from flashweir.result import Result, Section
+from flashweir.result import Result
+from flashweir.results.section import Section
 from flashweir.serving import LiveDrive, serve
 
 if TYPE_CHECKING:

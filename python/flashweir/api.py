@@ -17,7 +17,8 @@ from flashweir.fio.resolving import as_trace, in_words, resolve
 from flashweir.importing.device import imported
 from flashweir.options import reading, run
 from flashweir.options.option import as_spec, checked, declared
-from flashweir.result import RequestLog, Result, Section
+from flashweir.result import RequestLog, Result
+from flashweir.results.section import Section
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath, Tenant, tenant
 

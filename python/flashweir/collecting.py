@@ -15,7 +15,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.arguments import check_path, in_python
 from flashweir.options import target as option
 from flashweir.options.option import as_spec, checked, declared
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.tenants import AnyPath
 
 Progress = Callable[[dict[str, Any]], bool | None]

@@ -13,7 +13,7 @@ from flashweir.importing import device
 from flashweir.options import reading
 from flashweir.options import target as option
 from flashweir.options.option import as_spec, checked, declared
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
 

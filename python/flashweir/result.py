@@ -4,20 +4,19 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flashweir._native import FlashweirError
 from flashweir.parts import LatencyParts, parts_of
+from flashweir.results.section import Section, structure_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from flashweir.results.run import Run as _Run
-
-T = TypeVar("T")
 
 # Values that a notebook shows first, in this order: path in the result, label, format.
 _HEADLINES = (
@@ -31,101 +30,6 @@ _HEADLINES = (
     ("latency_us.write.p99", "write latency, p99", "{:,.1f} us"),
     ("write_amplification", "write amplification", "{:.4f}"),
 )
-
-
-class Section(Mapping[str, Any]):
-    """A part of a result: a mapping whose keys are attributes too, and whose keys may be dotted paths.
-
-    `section["read.p99"]`, `section["read"]["p99"]` and `section.read.p99` are the same value. Objects come out as
-    sections, lists as they are. A key that is not there raises `KeyError`, or `AttributeError` as an attribute.
-    """
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
-        if key in self._values:
-            return self._wrapped(key)
-        head, dot, rest = key.partition(".")
-        inner = self._wrapped(head) if dot and head in self._values else None
-        if not isinstance(inner, Section):
-            raise KeyError(key)
-        try:
-            return inner[rest]
-        except KeyError:
-            raise KeyError(key) from None
-
-    def _wrapped(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
-        value = self._values[key]
-        return (self._structure_of(key) or Section)(value) if isinstance(value, Mapping) else value
-
-    @classmethod
-    def _structure_of(cls, key: str) -> "type[Section] | None":
-        """The class of the section under a key, where one is declared."""
-        if cls is Section:
-            return None
-        from flashweir.results.field import structure_of
-
-        return structure_of(cls, key)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON holds anything
-        # An object that is being copied or unpickled has no values yet.
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__} has no {name!r}")
-        if name not in self._values:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(self._values)}")
-        return self[name]
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({dict(self._values)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        """Equal to a mapping of the same keys and values."""
-        if isinstance(other, Section):
-            other = other._values
-        return dict(self._values) == other if isinstance(other, Mapping) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # a mapping, and its values may be lists
-
-    def to_dict(self) -> dict[str, Any]:
-        """The section as plain dictionaries and lists: a copy of its own."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._values))
-        return copy
-
-
-class Each(Section, Generic[T]):
-    """A part of a result whose keys are data, such as names of tenants or operations: values are of one kind."""
-
-    # Of the sections in it; None for other values.
-    _inner: ClassVar[type[Section] | None] = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Its class is made when it is needed.
-        return _unpickled_each, (self._inner, self._values)
-
-    @classmethod
-    def _structure_of(cls, key: str) -> type[Section] | None:
-        del key  # all are alike
-        return cls._inner
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> T: ...
-
-
-def _unpickled_each(inner: type[Section], values: Mapping[str, Any]) -> Section:
-    from flashweir.results.field import each_of
-
-    return each_of(inner)(values)
 
 
 class RequestLog:
@@ -186,7 +90,6 @@ class Result(_Run):
 
     @classmethod
     def _structure_of(cls, key: str) -> type[Section] | None:
-        from flashweir.results.field import structure_of
         from flashweir.results.run import Run
 
         return structure_of(Run, key)

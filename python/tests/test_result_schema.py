@@ -13,11 +13,10 @@ import pytest
 from conftest import ROOT, flashweir
 
 import flashweir as package
-from flashweir.result import Section
 from flashweir.results import parts
-from flashweir.results.field import fields_of, places, structure_in, unit_of
 from flashweir.results.run import Run
 from flashweir.results.schema import differences, result_schema
+from flashweir.results.section import Section, fields_of, places, structure_in, unit_of
 from flashweir.sweeps import store
 
 MIXED = "random:span=32MiB,count=2000,write=0.6,trim=0.05,flush=0.05"
@@ -94,8 +93,8 @@ def test_quantities_have_units_and_meanings() -> None:
         ending = one.key.rpartition("_")[2]
         if ending in unit and one.type in (int, float) and one.key != "per_host_gib_j" and "_mib_s" not in one.key:
             assert one.field.unit == unit[ending], path
-    assert unit_of("latency_us.read.p99") == unit_of("streams.web.latency_us.read.p99") == "us"
-    assert [unit_of("bandwidth_mib_s"), unit_of("nothing.at.all")] == ["MiB/s", ""]
+    assert unit_of("latency_us.read.p99", Run) == unit_of("streams.web.latency_us.read.p99", Run) == "us"
+    assert [unit_of("bandwidth_mib_s", Run), unit_of("nothing.at.all", Run)] == ["MiB/s", ""]
 
 
 def test_the_command_prints_the_schema() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flashweir.arguments import in_python
 from flashweir.options import many, pages
 from flashweir.options.option import checked, declared
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 if TYPE_CHECKING:
     from flashweir.sweeps.runner import Progress

@@ -9,7 +9,7 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.bundles import again, archive, manifest, pack
 from flashweir.bundles.contents import digest
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.sweeps.runner import Progress
 
 AnyPath = str | os.PathLike[str]

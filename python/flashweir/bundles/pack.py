@@ -16,7 +16,7 @@ from flashweir.bundles.manifest import FORMAT, MANIFEST, parse, versions
 from flashweir.reports import page
 from flashweir.reports import sources as report_sources
 from flashweir.reports.sources import names_of, read_result
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 AnyPath = str | os.PathLike[str]
 REPORT = "report.html"

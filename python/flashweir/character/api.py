@@ -11,7 +11,7 @@ from flashweir.fio.resolving import as_trace, in_words
 from flashweir.options import characterize as option
 from flashweir.options import reading
 from flashweir.options.option import checked, declared
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.tenants import AnyPath
 
 

@@ -30,3 +30,14 @@ def figures(
     if isinstance(source, Sequence):
         return from_result.figures(source)
     return from_sweep.figures(source)
+
+
+def _svg(chart: Chart) -> str:
+    """A figure in a notebook."""
+    from flashweir.charts.matplotlib import svg
+
+    return svg(chart)
+
+
+# Set here, so that the data of figures knows nothing of how they are drawn.
+Chart._repr_svg_ = _svg  # type: ignore[attr-defined]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
-from flashweir.charts.layout import SMALL, Body, Sheet
 from flashweir.charts.lettering import number, plain, ticks
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series, Strips
 from flashweir.charts.palette import FRONT, GRID, HEAT, INK, MUTED, PAPER, Look, bar_colours, looks, states
 from flashweir.charts.scales import FEW_POINTS, log_floor, wide
+from flashweir.charts.sheet import SMALL, Body, Sheet
 from flashweir.charts.thin import thin
 from flashweir.charts.units import scaled
 

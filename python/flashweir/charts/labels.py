@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from flashweir.results.field import unit_of
+from flashweir.results.run import Run
+from flashweir.results.section import unit_of
 
 
 def named(metrics: Sequence[str]) -> str:
@@ -33,7 +34,7 @@ def heading(metric: str) -> str:
 
 def label(metric: str) -> str:
     """Label of an axis, with the unit."""
-    unit = "" if metric == "iops" else unit_of(metric)
+    unit = "" if metric == "iops" else unit_of(metric, Run)
     return f"{title(metric)}, {unit}" if unit else title(metric)
 
 

@@ -37,12 +37,6 @@ class Chart:
     group: str = field(default="", kw_only=True)
     facet: str = field(default="", kw_only=True)
 
-    def _repr_svg_(self) -> str:
-        """HTML of a notebook."""
-        from flashweir.charts.matplotlib import svg
-
-        return svg(self)
-
 
 @dataclass(frozen=True)
 class Series:

@@ -3,11 +3,11 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from flashweir.charts.layout import SMALL, TITLE, Sheet
 from flashweir.charts.lettering import plain
 from flashweir.charts.model import Cloud
 from flashweir.charts.palette import INK, MUTED
 from flashweir.charts.scales import floored
+from flashweir.charts.sheet import SMALL, TITLE, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.options.many import On, Resume, Threads
 from flashweir.options.option import Row, options_of
 from flashweir.options.pages import FIGURES, Html
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 if TYPE_CHECKING:
     from flashweir.character.kept import Row as Line

@@ -18,7 +18,7 @@ from flashweir.options.option import Row, as_spec, defaults_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flashweir.result import Section
+    from flashweir.results.section import Section
 
 _KIB = 1024
 

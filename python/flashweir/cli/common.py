@@ -17,7 +17,7 @@ from flashweir.importing.device import imported
 from flashweir.notices import be_quiet, is_quiet, say
 from flashweir.options.option import Row
 from flashweir.progress import bar_on_terminal
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,7 +16,7 @@ from flashweir.diagnosis import diagnose as diagnosed
 from flashweir.notices import say
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.whole import STANDARD
 
 _READING = ("format", "columns", "skip_bad")

@@ -24,7 +24,7 @@ from flashweir.options.many import Seeds
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
 from flashweir.options.run import Seed
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.tenants import file_of
 
 

@@ -12,7 +12,7 @@ from flashweir.cli.derived import takes
 from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.options.target import DEVICE_FILE
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 _SURE = 0.5
 

@@ -16,7 +16,7 @@ from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.options.option import Row, options_of
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 
 @takes(replaying.replay)

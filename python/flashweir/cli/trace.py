@@ -10,7 +10,7 @@ from flashweir.cli.common import Json, quietly, show, watched
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 trace_app = typer.Typer(rich_markup_mode=None, help="Reads, converts, characterizes and generates traces.")
 trace_app.command("characterize")(quietly(trace_characterize))

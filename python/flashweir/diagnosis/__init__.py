@@ -11,7 +11,7 @@ from flashweir.options import reading
 from flashweir.options import target as option
 from flashweir.options.option import checked, declared
 from flashweir.quantity import kind_of, number_of, unit_of
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.targets import Target
 from flashweir.tenants import AnyPath
 

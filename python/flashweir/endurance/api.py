@@ -22,7 +22,8 @@ from flashweir.options import reading
 from flashweir.options import run as run_options
 from flashweir.options.option import checked, declared
 from flashweir.quantity import number_of
-from flashweir.result import Result, Section
+from flashweir.result import Result
+from flashweir.results.section import Section
 from flashweir.settings import chosen
 from flashweir.tenants import AnyPath
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from flashweir.arguments import in_python
 from flashweir.healthlogs.difference import difference
 from flashweir.healthlogs.logs import read
-from flashweir.result import Section
+from flashweir.results.section import Section
 
 __all__ = ["health"]
 

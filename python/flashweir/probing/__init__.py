@@ -7,7 +7,7 @@ from flashweir.api import Progress
 from flashweir.importing import device
 from flashweir.options import target as option
 from flashweir.options.option import checked, declared
-from flashweir.result import Section
+from flashweir.results.section import Section
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
 

@@ -7,8 +7,8 @@ from typing import Any
 from flashweir.parts import LABELS
 from flashweir.results import course, drive
 from flashweir.results import parts as structures
-from flashweir.results.field import kinds_of
 from flashweir.results.run import Run
+from flashweir.results.section import kinds_of
 
 _PAIR = 2
 _NUMBER = (int, float)

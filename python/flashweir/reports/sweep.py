@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from flashweir import statistics
 from flashweir.charts import labels
@@ -120,15 +120,29 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     return blocks
 
 
-def _summarized(frame: "pl.DataFrame", metrics: Sequence[str]) -> "pl.DataFrame":
-    from flashweir.sweeps.frame import SweepFrame
+@runtime_checkable
+class Pooling(Protocol):
+    """A frame that estimates with the requests of all seeds, where its runs have them, as that of a sweep does."""
 
-    return frame.summary(metrics) if isinstance(frame, SweepFrame) else statistics.summarize(frame, metrics)
+    @property
+    def pooled(self) -> bool:
+        """True if they have."""
+        ...
+
+    def summary(self, metrics: Sequence[str]) -> "pl.DataFrame":
+        """As `statistics.summarize`."""
+        ...
+
+    def compare(self, *, metrics: Sequence[str]) -> "pl.DataFrame":
+        """As `statistics.compare`, of what the sweep compares."""
+        ...
+
+
+def _summarized(frame: "pl.DataFrame", metrics: Sequence[str]) -> "pl.DataFrame":
+    return frame.summary(metrics) if isinstance(frame, Pooling) else statistics.summarize(frame, metrics)
 
 
 def _summary(frame: "pl.DataFrame", found: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[Block]:
-    from flashweir.sweeps.frame import SweepFrame
-
     axes = meta["axes"]
     rows = [
         [
@@ -143,7 +157,7 @@ def _summary(frame: "pl.DataFrame", found: "pl.DataFrame", meta: Json, metrics: 
     quantiles = [labels.title(name) for name in metrics if QUANTILE.fullmatch(name)]
     if not quantiles:
         text = "Means over the seeds of a setting"
-    elif isinstance(frame, SweepFrame) and frame.pooled:
+    elif isinstance(frame, Pooling) and frame.pooled:
         text = f"{', '.join(quantiles)}: of all requests of all seeds of a setting. Others are means over its seeds"
     else:
         text = "Means over the seeds of a setting, also of the runs' latency quantiles"
@@ -152,9 +166,7 @@ def _summary(frame: "pl.DataFrame", found: "pl.DataFrame", meta: Json, metrics: 
 
 
 def _compared(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> "pl.DataFrame":
-    from flashweir.sweeps.frame import SweepFrame
-
-    if isinstance(frame, SweepFrame):
+    if isinstance(frame, Pooling):
         return frame.compare(metrics=metrics)
     return statistics.compare(frame, meta["compare"], metrics, baseline=meta.get("baseline"))
 

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from flashweir.result import Section
-from flashweir.results.field import Field
+from flashweir.results.section import Field, Section
 
 
 class KeptErases(Section):

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from flashweir.result import Each, Section
-from flashweir.results.field import Field
+from flashweir.results.section import Each, Field, Section
 
 Rows = list[dict[str, object]]
 

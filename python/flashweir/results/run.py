@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-from flashweir.result import Each, Section
 from flashweir.results import cache, course, drive, parts
 from flashweir.results import zones as zoned
-from flashweir.results.field import TENANT, Field
+from flashweir.results.section import TENANT, Each, Field, Section
 
 Rows = list[dict[str, object]]
 

@@ -6,9 +6,8 @@ from types import NoneType
 from typing import Any, get_args
 
 from flashweir._native import __version__
-from flashweir.result import Section
-from flashweir.results.field import Declared, fields_of, json_types, structure_in
 from flashweir.results.run import Run
+from flashweir.results.section import Declared, Section, fields_of, json_types, structure_in
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _NAMES = {

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flashweir.result import Section
-from flashweir.results.field import fields_of, structure_in
 from flashweir.results.run import Run
+from flashweir.results.section import Section, fields_of, structure_in
 
 # Parts of a result that are no single numbers, or that a row says already.
 NOT_METRICS = ("config", "streams", "channels", "latency_histogram_ns", "workloads", "series", "activity", "explain",

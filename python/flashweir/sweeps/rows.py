@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
 from flashweir.arguments import SET
-from flashweir.results.field import unit_of
+from flashweir.results.run import Run as Structure
+from flashweir.results.section import unit_of
 from flashweir.sweeps.numbers import number_of_stream, numbers, of_streams
 from flashweir.sweeps.points import Run
 from flashweir.sweeps.spec import SweepSpec
@@ -97,4 +98,4 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 def units(columns: Iterable[str]) -> dict[str, str]:
     """Metadata of a Parquet file: `units`, JSON with the unit of every column that has one."""
-    return {"units": json.dumps({name: unit for name in columns if (unit := unit_of(name))})}
+    return {"units": json.dumps({name: unit for name in columns if (unit := unit_of(name, Structure))})}

@@ -1,15 +1,119 @@
-"""Fields of a result: declared as annotations of classes, and walked through."""
+"""Parts of a result as mappings with attributes; their fields, declared as annotations and walked through."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from flashweir.result import Each, Section
+T = TypeVar("T")
 
 # Keys of mappings whose keys are data.
 OPERATION, TENANT, PURPOSE = "OP", "NAME", "PURPOSE"
+
+
+class Section(Mapping[str, Any]):
+    """A part of a result: a mapping whose keys are attributes too, and whose keys may be dotted paths.
+
+    `section["read.p99"]`, `section["read"]["p99"]` and `section.read.p99` are the same value. Objects come out as
+    sections, lists as they are. A key that is not there raises `KeyError`, or `AttributeError` as an attribute.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        if key in self._values:
+            return self._wrapped(key)
+        head, dot, rest = key.partition(".")
+        inner = self._wrapped(head) if dot and head in self._values else None
+        if not isinstance(inner, Section):
+            raise KeyError(key)
+        try:
+            return inner[rest]
+        except KeyError:
+            raise KeyError(key) from None
+
+    def _wrapped(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        value = self._values[key]
+        return (self._structure_of(key) or Section)(value) if isinstance(value, Mapping) else value
+
+    @classmethod
+    def _structure_of(cls, key: str) -> "type[Section] | None":
+        """The class of the section under a key, where one is declared."""
+        if cls is Section:
+            return None
+        return structure_of(cls, key)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON holds anything
+        # An object that is being copied or unpickled has no values yet.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        if name not in self._values:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(self._values)}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._values)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a mapping of the same keys and values."""
+        if isinstance(other, Section):
+            other = other._values
+        return dict(self._values) == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # a mapping, and its values may be lists
+
+    def to_dict(self) -> dict[str, Any]:
+        """The section as plain dictionaries and lists: a copy of its own."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._values))
+        return copy
+
+
+class Each(Section, Generic[T]):
+    """A part of a result whose keys are data, such as names of tenants or operations: values are of one kind."""
+
+    # Of the sections in it; None for other values.
+    _inner: ClassVar[type[Section] | None] = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its class is made when it is needed.
+        return _unpickled_each, (self._inner, self._values)
+
+    @classmethod
+    def _structure_of(cls, key: str) -> type[Section] | None:
+        del key  # all are alike
+        return cls._inner
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> T: ...
+
+
+def _unpickled_each(inner: type[Section], values: Mapping[str, Any]) -> Section:
+    return each_of(inner)(values)
 
 
 @dataclass(frozen=True)
@@ -76,15 +180,11 @@ def each_of(inner: type[Section]) -> type[Section]:
     return type(f"Each{inner.__name__}", (Each,), {"_inner": inner})
 
 
-def unit_of(path: str, structure: type[Section] | None = None) -> str:
+def unit_of(path: str, structure: type[Section]) -> str:
     """The unit of a field by its dotted path, such as `latency_us.read.p99`; empty without one, or without a field.
 
     A part without a unit of its own has that of the structure that it lies in.
     """
-    if structure is None:
-        from flashweir.results.run import Run
-
-        structure = Run
     head, _, rest = path.partition(".")
     one = fields_of(structure).get(head)
     if one is None:
