@@ -23,6 +23,7 @@ mod geometry;
 mod host;
 mod nand;
 mod op;
+mod per_tenant;
 pub mod precondition;
 pub mod quantity;
 pub mod random;

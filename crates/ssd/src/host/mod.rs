@@ -22,7 +22,7 @@ pub(crate) mod interface;
 mod limits;
 mod link;
 pub(crate) mod open;
-mod per_tenant;
+
 mod queues;
 #[cfg(test)]
 mod tests;
@@ -32,6 +32,7 @@ mod weights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::per_tenant::{Count, PerTenant, Size};
 use crate::quantity::{Bytes, LONGEST_NS, Limit, Nanos};
 
 pub(crate) use arbiter::Arbiter;
@@ -39,7 +40,7 @@ pub use arbiter::Arbitration;
 pub use firmware::FirmwareConfig;
 pub(crate) use limits::{Limits, Meter};
 pub use link::Link;
-pub(crate) use per_tenant::{Count, Notation, PerTenant, Size};
+
 pub(crate) use waiting::{Arrived, Waiting};
 pub use weights::Weights;
 

@@ -3,8 +3,8 @@
 use super::{NoEffect, is_direct};
 use crate::alloc::AllocConfig;
 use crate::config::{Clock, Config};
-use crate::host::PerTenant;
 use crate::nand::{Cell, NandConfig, PageOrder, Programs, Transfer};
+use crate::per_tenant::PerTenant;
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 

@@ -2,7 +2,8 @@
 
 use super::NoEffect;
 use crate::config::Config;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode, PerTenant, Weights};
+use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Weights};
+use crate::per_tenant::PerTenant;
 
 /// True if commands wait for a core, or for an entry of their queue.
 fn has_queues(config: &Config) -> bool {

@@ -22,8 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Queue, Queued};
-use crate::host::{Notation, PerTenant};
 use crate::op::CommandKind;
+use crate::per_tenant::{Notation, PerTenant};
 use crate::quantity::{Bytes, LONGEST_NS, Nanos};
 pub(crate) use insertion::Arrival;
 use insertion::Item;
