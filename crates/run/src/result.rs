@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashweir_ssd::config::Share;
-use flashweir_ssd::config::layers::to_value;
+use flashweir_ssd::config::layers::{Ineffective, to_value};
 use flashweir_ssd::{
     Collections, Config, Counters, DieTime, Geometry, GroupCounters, LatencySummary, MapCounts, Parts,
     Placement, Simulation, Stats,
@@ -33,6 +33,8 @@ pub(crate) struct Measured<'a> {
     /// The run without its warm-up.
     pub(crate) warmup: Option<Outcome>,
     pub(crate) capacities: u64,
+    /// Settings that have no effect.
+    pub(crate) ineffective: Vec<Ineffective>,
     pub(crate) setup_wall: Duration,
     pub(crate) precondition_wall: Duration,
     pub(crate) wall: Duration,
@@ -92,7 +94,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
         "seed": measured.seed,
         "workloads": measured.workloads,
         "config": to_value(measured.config),
-        "no_effect": measured.run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
+        "no_effect": measured.ineffective,
     });
     add_parts(&mut result, measured);
     result

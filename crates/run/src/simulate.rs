@@ -100,6 +100,7 @@ pub fn simulate_sharing(
         warmup,
         alone,
         capacities,
+        ineffective: run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),

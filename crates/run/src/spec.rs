@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use flashweir_ssd::config::Engine;
 use flashweir_ssd::config::layers::{Ineffective, Layer, resolve_noting};
 use flashweir_ssd::config::presets::{Preset, unknown};
-use flashweir_ssd::{Config, ConfigError};
+use flashweir_ssd::{Config, ConfigError, HostMode};
 use flashweir_trace::output::{is_standard, same_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,6 +82,23 @@ impl RunSpec {
     /// The configuration of the drive: default, then preset or file, then overrides.
     pub fn config(&self) -> Result<Config, Error> {
         self.config_noting().map(|(config, _)| config)
+    }
+
+    /// The configuration of a drive whose caller is the host: that of a closed loop is one of open arrivals, so that settings are
+    /// judged by the host that there is.
+    /// Also returns what of it has no effect.
+    pub fn config_with_open_arrivals(&self) -> Result<(Config, Vec<Ineffective>), Error> {
+        let (config, ineffective) = self.config_noting()?;
+        if matches!(config.host.mode, HostMode::Open(_)) {
+            return Ok((config, ineffective));
+        }
+        let mut overrides = self.overrides.clone();
+        overrides.insert("host.mode".into(), "open".into());
+        // Busy-until times may be exact for the configuration's own host only: who asks for them gets the same times by events.
+        if config.engine == Engine::BusyUntil {
+            overrides.insert("engine".into(), "auto".into());
+        }
+        Self { device: self.device.clone(), overrides, ..Self::default() }.config_noting()
     }
 
     /// The configuration, and what of it has no effect.

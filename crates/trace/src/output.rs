@@ -6,9 +6,13 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that are collected before they go to the operating system.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Files that this process began: two of one name are written apart.
+static FILES: AtomicU64 = AtomicU64::new(0);
 
 /// A file that can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +73,7 @@ impl PartFile {
         };
         let mut hidden = OsString::from(".");
         hidden.push(name);
-        hidden.push(format!(".{}.part", std::process::id()));
+        hidden.push(format!(".{}.{}.part", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
         let part = target.with_file_name(hidden);
         let file = File::create(&part).map_err(failed)?;
         Ok(Self { path: path.to_owned(), part: Some((part, target)), file: Some(open(file)) })
@@ -170,6 +174,20 @@ mod tests {
         drop(writer);
         assert_eq!(std::io::read_to_string(reader).unwrap(), "through");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn two_that_write_one_name_are_apart_until_they_are_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let [mut first, mut second] = [(); 2].map(|()| PartFile::create(&path).unwrap());
+        first.write_all(b"first").unwrap();
+        second.write_all(b"other").unwrap();
+        first.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+        second.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "other");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn parse(name: &str) -> Result<Config, Error> {
         let expected = "a target's host is whoever replays to it; expected a setting of the drive, and --depth or --timing for the host";
         return Err(Error::Setting { what: format!("{name}: `{key}`"), expected: expected.into() });
     }
-    Ok(run.config()?)
+    Ok(run.config_with_open_arrivals()?.0)
 }
 
 fn misspelt(name: &str, part: &str) -> Error {

@@ -1,7 +1,7 @@
 //! A simulated target is the drive that `simulate` runs.
 
 use flashweir_run::RunSpec;
-use flashweir_ssd::config::layers::{Layer, resolve};
+use flashweir_ssd::config::layers::{Layer, resolve, to_value};
 use flashweir_ssd::precondition::{Preconditioner, Step};
 use flashweir_ssd::{Options, Simulation};
 use flashweir_trace::Op;
@@ -186,9 +186,10 @@ fn a_buffer_keeps_what_waits_in_it_between_calls() {
 #[test]
 fn names_say_preset_or_file_and_settings() {
     let config = |name: &str| config::parse(name).map_err(|error| error.to_string());
-    let preset =
-        |name: &str| RunSpec { device: Some(name.into()), ..RunSpec::default() }.config().expect("preset");
-    assert_eq!(config("sim:tlc"), Ok(preset("tlc")));
+    let preset = RunSpec { device: Some("tlc".into()), ..RunSpec::default() }.config_with_open_arrivals();
+    assert_eq!(config("sim:tlc"), Ok(preset.expect("preset").0));
+    let fab = config("sim:tlc,buffer.bytes=1MiB,buffer.ack=flash,buffer.replacement=fab").expect("a drive");
+    assert_eq!(to_value(&fab)["buffer"]["replacement"], "fab", "judged by a host with several requests");
     assert_eq!(config("sim:tlc,channels=2").map(|config| config.channels), Ok(2));
     assert_eq!(config("sim:").map(|config| config.channels), Ok(8));
     assert_eq!(config("sim:channels=3").map(|config| config.channels), Ok(3));

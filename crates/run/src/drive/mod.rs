@@ -24,6 +24,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use flashweir_ssd::config::layers::Ineffective;
 use flashweir_ssd::{Config, Counters, Geometry, Options, Parts, RunError, Simulation, Stats, Wear};
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
@@ -108,6 +109,8 @@ struct State {
     /// Complete by the present, not yet polled.
     ready: VecDeque<Completion>,
     counts: Counts,
+    /// Settings that have no effect.
+    ineffective: Vec<Ineffective>,
     /// Capacities that preconditioning overwrote.
     capacities: u64,
     /// Requests for later that a power cut kept from the simulation.
@@ -152,7 +155,10 @@ impl Drive {
         allocator: Option<Decide>,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Self, Error> {
-        Self::of_config(spec.config()?, &spec.options, allocator, progress)
+        let (config, ineffective) = spec.config_noting()?;
+        let mut drive = Self::of_config(config, &spec.options, allocator, progress)?;
+        drive.state.ineffective = ineffective;
+        Ok(drive)
     }
 
     /// As [`Drive::open`], of a complete configuration. A host with a closed loop is replaced by open arrivals.
@@ -331,6 +337,7 @@ impl Drive {
             alone: None,
             warmup: None,
             capacities: self.state.capacities,
+            ineffective: self.state.ineffective.clone(),
             setup_wall: self.setup_wall,
             precondition_wall: self.precondition_wall,
             wall: self.opened.elapsed(),

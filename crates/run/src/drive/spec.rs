@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flashweir_ssd::config::Engine;
+use flashweir_ssd::config::layers::Ineffective;
 use flashweir_ssd::{Config, HostConfig, HostMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,6 +59,11 @@ pub struct DriveOptions {
 impl DriveSpec {
     /// The drive's configuration, with open arrivals. Settings that a stepped drive has no use for are refused.
     pub fn config(&self) -> Result<Config, Error> {
+        self.config_noting().map(|(config, _)| config)
+    }
+
+    /// The configuration, and what of it has no effect.
+    pub(super) fn config_noting(&self) -> Result<(Config, Vec<Ineffective>), Error> {
         let mut overrides = self.overrides.clone();
         let wrong = |key: &str, value: &Value| {
             let expected = "the caller of a stepped drive is its host; expected another key of the host, \
@@ -72,8 +78,9 @@ impl DriveSpec {
         if overrides.keys().any(|key| key.starts_with("host.")) {
             overrides.insert("host.mode".into(), "open".into());
         }
-        let config = RunSpec { device: self.device.clone(), overrides, ..RunSpec::default() }.config()?;
-        with_open_arrivals(config)
+        let run = RunSpec { device: self.device.clone(), overrides, ..RunSpec::default() };
+        let (config, ineffective) = run.config_with_open_arrivals()?;
+        Ok((with_open_arrivals(config)?, ineffective))
     }
 }
 

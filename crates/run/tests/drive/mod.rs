@@ -45,3 +45,27 @@ fn reloaded(drive: &Drive) -> Drive {
     drive.save(&path).expect("saved");
     Drive::load(&path, None).expect("loaded")
 }
+
+/// Settings that a host with one request at a time would not notice act with the caller's host, and others are named.
+#[test]
+fn settings_are_judged_by_the_host_that_there_is() {
+    let buffer = [
+        ("buffer.bytes", "64KiB"),
+        ("buffer.ack", "flash"),
+        ("buffer.replacement", "fab"),
+        ("buffer.coalesce", "false"),
+    ];
+    let result = drive(&buffer).result();
+    let kept = &result["config"]["buffer"];
+    assert_eq!((&kept["replacement"], &kept["coalesce"]), (&Value::from("fab"), &Value::from(false)));
+    assert_eq!(result["no_effect"], Value::Array(Vec::new()));
+
+    let idle = drive(&[("gc.planner", "forwarding")]);
+    assert_eq!(
+        idle.result()["no_effect"].as_array().expect("a list").len(),
+        1,
+        "{}",
+        idle.result()["no_effect"]
+    );
+    assert_eq!(reloaded(&idle).result()["no_effect"], idle.result()["no_effect"]);
+}

@@ -87,7 +87,7 @@ fn flatten(prefix: &str, table: &Map<String, Value>, into: &mut BTreeMap<String,
 }
 
 /// A setting that changes nothing on this drive, see [`no_effect`].
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Ineffective {
     /// The keys, and those because of which they have no effect.
     pub keys: String,

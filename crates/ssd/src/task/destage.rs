@@ -102,8 +102,9 @@ impl Policy {
         };
         match self.function.ask(fill, |_, _| Ok(())) {
             None | Some(Destage::No) => Wish::Nothing,
-            Some(Destage::Now) => Wish::Step(Urgency::Idle),
-            Some(Destage::NotBefore(time_ns)) => Wish::NotBefore(time_ns),
+            Some(Destage::NotBefore(time_ns)) if time_ns > view.now_ns => Wish::NotBefore(time_ns),
+            // A time that is not to come is now.
+            Some(Destage::Now | Destage::NotBefore(_)) => Wish::Step(Urgency::Idle),
         }
     }
 }
@@ -112,6 +113,7 @@ impl Policy {
 mod tests {
     use super::*;
     use crate::buffer::destage::{Age, Marks};
+    use crate::external::{Ask, Policies};
     use crate::quantity::Nanos;
 
     const NOW: Wish = Wish::Step(Urgency::Idle);
@@ -132,6 +134,18 @@ mod tests {
             assert_eq!(wish(waiting), expected, "{waiting} pages");
         }
         assert_eq!(wish(3), nothing, "an empty buffer forgets that it was above");
+    }
+
+    #[test]
+    fn a_time_that_is_not_to_come_is_now() {
+        let mut policy = Policy::new(&DestageConfig::External(crate::buffer::destage::Outside::default()));
+        let view = BufferView { now_ns: 250, entries: 3, ..BufferView::default() };
+        for (answer, expected) in [(0, NOW), (250, NOW), (251, Wish::NotBefore(251))] {
+            let destage: Option<Ask<_, _>> =
+                Some(Box::new(move |_: &Buffered| Ok(Destage::NotBefore(answer))));
+            policy.attach(&External::new(Policies { destage, ..Policies::default() }));
+            assert_eq!(policy.decide(&view).0, expected, "{answer}");
+        }
     }
 
     #[test]
