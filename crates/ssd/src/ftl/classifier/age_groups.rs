@@ -42,7 +42,7 @@ pub(crate) struct Chain {
     /// Pages programmed, and when the epoch began.
     programmed: u64,
     begun: u64,
-    /// Physical pages of the units that the map is of.
+    /// Pages of the blocks of the map's units that are full.
     physical: u64,
 }
 
@@ -120,9 +120,11 @@ impl Chain {
         if settled {
             self.cut();
         }
+        let mut live = 0;
         for at in 0..count {
             let written = table.get(at);
             if written != CowVec::EMPTY {
+                live += 1;
                 let age = age(written, now);
                 self.note(age, bin(age, count), (now, count));
             }
@@ -133,7 +135,11 @@ impl Chain {
             *reached += sum.unsigned_abs();
         }
         if settled && self.ends.iter().sum::<u64>() >= MIN_SAMPLES {
-            let model = Model::new(&self.ends, &self.reached, self.physical as f64 / count as f64);
+            let model = Model::new(
+                &self.ends,
+                &self.reached,
+                [live, self.physical].map(|pages| pages as f64 / count as f64),
+            );
             let (sizes, promised) = model.best(self.relocated.len());
             if promised < measured * 0.9 {
                 self.expected = model.relocates(&sizes);
@@ -185,7 +191,7 @@ mod tests {
             chain.written(&mut table, (now % count) as u32, (now, count));
             chain.adapt(&table, (now, count));
         }
-        let model = Model::new(&chain.ends, &chain.reached, 1.25);
+        let model = Model::new(&chain.ends, &chain.reached, [1.0, 1.25]);
         assert!((model.survives(0.98) - 1.0).abs() < 1e-9 && model.survives(1.1) < 1e-9);
     }
 

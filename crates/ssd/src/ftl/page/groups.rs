@@ -91,8 +91,10 @@ impl Groups {
     ) -> Self {
         let block = geometry.pages_per_block;
         let blocks = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit));
-        let all: u64 = blocks.clone().sum();
-        let physical = all * u64::from(block) * u64::from(maps) / u64::from(geometry.units());
+        // A block for each group is erased, or open and not full.
+        let full: u64 =
+            blocks.clone().map(|blocks| blocks.saturating_sub(u64::from(counts.host + counts.moved))).sum();
+        let physical = full * u64::from(block) * u64::from(maps) / u64::from(geometry.units());
         let of_maps = (maps as usize, map_pages, physical);
         let classes = Classes::new(upkeep.classifier, counts, upkeep.isolated, block, of_maps);
         Self::new(classes, blocks, block)

@@ -27,18 +27,19 @@ fn part(age: f64) -> usize {
 pub(super) struct Model {
     /// S(a) at a = 0, 1 / [`PARTS`], ...; constant behind the end.
     survives: Vec<f64>,
-    /// Physical pages for each page of the map.
+    /// Pages that were written, and pages of full blocks.
+    live: f64,
     space: f64,
 }
 
 impl Model {
-    pub(super) fn new(ends: &[u64], reached: &[u64], space: f64) -> Self {
+    pub(super) fn new(ends: &[u64], reached: &[u64], [live, space]: [f64; 2]) -> Self {
         let mut share = 1.0;
         let after = ends.iter().zip(reached).map(|(ends, reached)| {
             share *= 1.0 - *ends as f64 / (*reached).max(*ends).max(1) as f64;
             share
         });
-        Self { survives: std::iter::once(1.0).chain(after).collect(), space }
+        Self { survives: std::iter::once(1.0).chain(after).collect(), live, space }
     }
 
     pub(super) fn survives(&self, age: f64) -> f64 {
@@ -86,7 +87,7 @@ impl Model {
         let taken = sizes.iter().sum::<u32>();
         let ages = self.ages(sizes);
         let rate = ages.last().map_or(1.0, |age| self.survives(*age));
-        let valid = 1.0 - ages.last().map_or(0.0, |age| self.valid(0.0, *age));
+        let valid = self.live - ages.last().map_or(0.0, |age| self.valid(0.0, *age));
         let space = self.space * f64::from(STEPS.checked_sub(taken)?) / f64::from(STEPS);
         let used = valid.max(0.0) / space;
         let before: f64 = [0.0].iter().chain(&ages).take(sizes.len()).map(|age| self.survives(*age)).sum();
@@ -187,7 +188,7 @@ mod tests {
     /// Uniform writes gain nothing by age: a chain of two queues is one queue. Hot and cold pages gain.
     #[test]
     fn groups_gain_where_ages_tell_pages_apart() {
-        let one = Model::new(&[1; BINS], &[PARTS; BINS], 1.25);
+        let one = Model::new(&[1; BINS], &[PARTS; BINS], [1.0, 1.25]);
         let alone = one.amplification(&[]).expect("room");
         let (_, chained) = one.best(8);
         assert!(chained > alone * 0.97, "{alone} {chained}");
@@ -197,7 +198,7 @@ mod tests {
         ends[4] = 900;
         let mut reached = vec![100; BINS];
         reached[..5].fill(1000);
-        let two = Model::new(&ends, &reached, 1.25);
+        let two = Model::new(&ends, &reached, [1.0, 1.25]);
         let (sizes, chained) = two.best(8);
         assert!(!sizes.is_empty() && chained < 1.3, "{sizes:?} {chained}");
     }
