@@ -209,6 +209,8 @@ pub(crate) struct Ops {
     slc: bool,
     /// True if anything was listed or counted.
     changed: bool,
+    /// True if anything was counted.
+    counted: bool,
     pub(crate) tally: Tally,
 }
 
@@ -239,7 +241,21 @@ impl Ops {
         self.opened.clear();
         (self.taken, self.changed) = (0, false);
         self.packed = Packed::default();
-        self.tally.clear();
+        if std::mem::take(&mut self.counted) {
+            self.tally.clear();
+        }
+    }
+
+    /// True if the tally has anything.
+    #[inline]
+    pub(crate) fn has_counted(&self) -> bool {
+        self.counted
+    }
+
+    #[inline]
+    fn tally(&mut self) -> &mut Tally {
+        self.counted = true;
+        &mut self.tally
     }
 
     /// True if nothing was listed or counted.
@@ -288,7 +304,9 @@ impl Ops {
         if pages == 0 {
             return;
         }
-        self.tally.folded += u64::from(pages) * u64::from(self.slc);
+        if self.slc {
+            self.tally().folded += u64::from(pages);
+        }
         let moves = self.taken..self.moves.len();
         self.taken = self.moves.len();
         let opens = self.take_opened(unit);
@@ -296,7 +314,7 @@ impl Ops {
         if self.per_page > 1 {
             let packed = std::mem::take(&mut self.packed);
             (reads, programs) = (packed.reads, packed.programs);
-            self.tally.moved_units += u64::from(pages);
+            self.tally().moved_units += u64::from(pages);
         }
         self.push(unit, programs, CommandKind::Copies, Purpose::Gc, opens, Effect::Moved(moves));
         if let Some(op) = self.list.last_mut() {
@@ -346,28 +364,31 @@ impl Ops {
     /// A data block was merged; its copies are in the list.
     pub(crate) fn merged(&mut self, kind: MergeKind) {
         self.changed = true;
-        self.tally.merges[kind as usize] += 1;
-        self.tally.merged += u64::from(kind == MergeKind::Full);
+        let tally = self.tally();
+        tally.merges[kind as usize] += 1;
+        tally.merged += u64::from(kind == MergeKind::Full);
     }
 
     /// A collection is over: its victim is erased.
     pub(crate) fn collected(&mut self) {
         self.changed = true;
-        let merged = std::mem::take(&mut self.tally.merged);
-        self.tally.collections.push(merged);
+        let tally = self.tally();
+        let merged = std::mem::take(&mut tally.merged);
+        tally.collections.push(merged);
     }
 
     /// An entry was looked up in a map of which only a part is in RAM. `hit`: it is in that part.
     #[inline]
     pub(crate) fn looked_up(&mut self, hit: bool) {
         self.changed = true;
-        self.tally.looked_up += 1;
-        self.tally.hits += u64::from(hit);
+        let tally = self.tally();
+        tally.looked_up += 1;
+        tally.hits += u64::from(hit);
     }
 
     /// The page moved last was a translation page.
     pub(crate) fn moved_map(&mut self) {
-        self.tally.map_moves += 1;
+        self.tally().map_moves += 1;
     }
 
     fn push(
