@@ -190,6 +190,7 @@ pub(crate) struct Written {
 
 /// The operations of one call of a translation layer. The memory is reused.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Ops {
     list: Vec<FlashOp>,
     /// Pages moved, from and to, in the order of the operations that move them.
@@ -244,18 +245,6 @@ impl Ops {
         if std::mem::take(&mut self.counted) {
             self.tally.clear();
         }
-    }
-
-    /// True if the tally has anything.
-    #[inline]
-    pub(crate) fn has_counted(&self) -> bool {
-        self.counted
-    }
-
-    #[inline]
-    fn tally(&mut self) -> &mut Tally {
-        self.counted = true;
-        &mut self.tally
     }
 
     /// True if nothing was listed or counted.
@@ -359,36 +348,6 @@ impl Ops {
         let opens = self.take_opened(unit);
         let effect = Effect::MapProgrammed { page, ppn, work, clears };
         self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
-    }
-
-    /// A data block was merged; its copies are in the list.
-    pub(crate) fn merged(&mut self, kind: MergeKind) {
-        self.changed = true;
-        let tally = self.tally();
-        tally.merges[kind as usize] += 1;
-        tally.merged += u64::from(kind == MergeKind::Full);
-    }
-
-    /// A collection is over: its victim is erased.
-    pub(crate) fn collected(&mut self) {
-        self.changed = true;
-        let tally = self.tally();
-        let merged = std::mem::take(&mut tally.merged);
-        tally.collections.push(merged);
-    }
-
-    /// An entry was looked up in a map of which only a part is in RAM. `hit`: it is in that part.
-    #[inline]
-    pub(crate) fn looked_up(&mut self, hit: bool) {
-        self.changed = true;
-        let tally = self.tally();
-        tally.looked_up += 1;
-        tally.hits += u64::from(hit);
-    }
-
-    /// The page moved last was a translation page.
-    pub(crate) fn moved_map(&mut self) {
-        self.tally().map_moves += 1;
     }
 
     fn push(
