@@ -5,7 +5,6 @@
 //! An *entry* is a page of a unit; it takes as much room as it holds pages of flash, which is one unless channels or
 //! planes are bound. So bound pages wait on their own but leave together.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,9 @@ use super::mask::SectorMask;
 use super::waiting::{Place, Waiter, Waiting};
 use super::{BufferConfig, Order};
 use crate::op::PageSlice;
+use ages::Ages;
+use by_page::ByPage;
+use waiters::{Left, Waiters};
 
 /// A page in the buffer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,7 +49,7 @@ pub(crate) struct Entry {
     /// It waits no more, but is being completed.
     is_out: bool,
     /// Requests that wait until it is on flash.
-    pub(crate) waiters: Vec<u32>,
+    pub(crate) waiters: Waiters,
     /// Entries that go with this one in a command of several planes.
     pub(crate) companions: Vec<u32>,
 }
@@ -114,7 +116,7 @@ pub(crate) struct WriteBuffer {
     entries: Vec<Entry>,
     free: Vec<u32>,
     /// The youngest entry of each page.
-    by_lpn: BTreeMap<u64, u32>,
+    by_lpn: ByPage,
     /// Waiting entries; a queue a unit, or one.
     queues: Vec<Waiting>,
     /// Entries before this number leave in the order in which they came, because a flush waits for them.
@@ -124,7 +126,7 @@ pub(crate) struct WriteBuffer {
     /// True for each queue whose unit has an entry under way.
     under_way: Vec<bool>,
     /// All entries by order of entry.
-    live: BTreeMap<u64, u32>,
+    live: Ages,
     next_sequence: u64,
     /// Entries that have left so far.
     departures: u64,
@@ -143,12 +145,12 @@ impl WriteBuffer {
             flash_page_sectors: pages.flash_page_sectors,
             entries: Vec::new(),
             free: Vec::new(),
-            by_lpn: BTreeMap::new(),
+            by_lpn: ByPage::new(),
             queues: vec![Waiting::new(config.replacement, pages.pages_per_block); queues as usize],
             barrier: 0,
             aged: 0,
             under_way: vec![false; queues as usize],
-            live: BTreeMap::new(),
+            live: Ages::new(),
             next_sequence: 0,
             departures: 0,
         }
@@ -181,14 +183,14 @@ impl WriteBuffer {
 
     /// The youngest entry of a page.
     pub(crate) fn find(&self, lpn: u64) -> Option<(u32, &Entry)> {
-        self.by_lpn.get(&lpn).map(|slot| (*slot, &self.entries[*slot as usize]))
+        self.by_lpn.get(lpn).map(|slot| (slot, &self.entries[slot as usize]))
     }
 
     /// Joins sectors to a waiting entry of their page. Returns its slot, or `None` if there is none that they may join, or no
     /// room for one more page in it.
     #[inline]
     pub(crate) fn join(&mut self, incoming: &Incoming) -> Option<u32> {
-        let slot = *self.by_lpn.get(&incoming.lpn)?;
+        let slot = self.by_lpn.get(incoming.lpn)?;
         let entry = &mut self.entries[slot as usize];
         // In order, newer data must not take an old place.
         if entry.in_flight || (self.in_order && entry.request != incoming.request) {
@@ -218,8 +220,9 @@ impl WriteBuffer {
             return None;
         }
         let Incoming { lpn, first, end, queue, place, request, stream, handle, now_ns } = *incoming;
-        let mut mask = SectorMask::range(first, end);
-        let older = self.by_lpn.get(&lpn).copied().filter(|older| !self.entries[*older as usize].in_flight);
+        let own = SectorMask::range(first, end);
+        let mut mask = own;
+        let older = self.by_lpn.get(lpn).filter(|older| !self.entries[*older as usize].in_flight);
         let mut queue = queue;
         if let Some(older) = older {
             let older = &self.entries[older as usize];
@@ -230,7 +233,7 @@ impl WriteBuffer {
         let entry = Entry {
             lpn,
             mask,
-            own: SectorMask::range(first, end),
+            own,
             sequence: self.next_sequence,
             queue,
             place,
@@ -250,7 +253,7 @@ impl WriteBuffer {
             self.entries.len() as u32 - 1
         };
         self.used += 1;
-        self.live.insert(self.next_sequence, slot);
+        self.live.push(slot);
         self.by_lpn.insert(lpn, slot);
         self.queues[queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
         self.waiting += 1;
@@ -316,15 +319,15 @@ impl WriteBuffer {
             return;
         }
         let mut held = None;
-        for slot in self.live.values() {
-            let entry = &self.entries[*slot as usize];
+        for slot in self.live.iter() {
+            let entry = &self.entries[slot as usize];
             if held.is_some_and(|request| request != entry.request) {
                 return;
             }
             if into.iter().any(|(queue, _)| *queue == entry.queue) {
                 held = Some(entry.request);
             } else {
-                into.push((entry.queue, *slot));
+                into.push((entry.queue, slot));
             }
         }
     }
@@ -335,48 +338,55 @@ impl WriteBuffer {
         free.filter_map(|(queue, waiting)| waiting.next(self.in_turn()).map(|slot| (queue as u32, slot)))
     }
 
-    /// An entry is on flash: its place is free. Returns it.
-    pub(crate) fn finish(&mut self, slot: u32) -> Entry {
-        let entry = std::mem::take(&mut self.entries[slot as usize]);
+    /// An entry is on flash: its place is free. Returns who goes on.
+    pub(crate) fn finish(&mut self, slot: u32) -> Left {
+        let entry = &mut self.entries[slot as usize];
         self.under_way[entry.queue as usize] = false;
-        if self.by_lpn.get(&entry.lpn) == Some(&slot) {
-            self.by_lpn.remove(&entry.lpn);
-        }
-        self.live.remove(&entry.sequence);
+        self.by_lpn.remove_from(entry.lpn, slot);
+        self.live.remove(slot);
         self.used -= u64::from(entry.pages);
         self.leaving -= if entry.in_flight { entry.pages.into() } else { 0 };
         self.free.push(slot);
         self.departures += 1;
-        entry
+        let (waiters, companions) =
+            (std::mem::take(&mut entry.waiters), std::mem::take(&mut entry.companions));
+        Left { channel: entry.channel, die: entry.die, waiters, companions }
     }
 
     /// Forgets a page (TRIM): nothing is read from the buffer any more. Returns the youngest of its entries that waited, with its
     /// slot; to be called until there is none. One under way stays until it is done.
-    pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Entry)> {
-        let slot = self.by_lpn.remove(&lpn)?;
-        let Entry { in_flight, is_out, queue, sequence, place, .. } = self.entries[slot as usize];
+    pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Left)> {
+        let slot = self.by_lpn.remove(lpn)?;
+        let Entry { in_flight, is_out, queue, sequence, place, older, .. } = self.entries[slot as usize];
         if in_flight {
             return None;
         }
         self.queues[queue as usize].remove(Waiter { slot, sequence, place });
         self.waiting -= u32::from(!is_out);
         let under_way = self.under_way[queue as usize];
-        let entry = self.finish(slot);
-        self.under_way[entry.queue as usize] = under_way;
-        let is_there = |(older, sequence): &(u32, u64)| self.live.get(sequence) == Some(older);
-        if let Some((older, _)) = entry.older.filter(is_there) {
+        let left = self.finish(slot);
+        self.under_way[queue as usize] = under_way;
+        if let Some((older, _)) = older.filter(|older| self.is_there(*older)) {
             self.by_lpn.insert(lpn, older);
         }
-        Some((slot, entry))
+        Some((slot, left))
+    }
+
+    /// True if the entry of a slot and an order of entry has not left.
+    fn is_there(&self, (slot, sequence): (u32, u64)) -> bool {
+        self.live.holds(slot) && self.sequence(slot) == sequence
     }
 
     /// True if an entry older than `sequence` is still in the buffer.
     pub(crate) fn holds_older_than(&self, sequence: u64) -> bool {
-        self.live.first_key_value().is_some_and(|(oldest, _)| *oldest < sequence)
+        self.live.oldest().is_some_and(|oldest| self.sequence(oldest) < sequence)
     }
 }
 
+mod ages;
+mod by_page;
 mod packing;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod waiters;

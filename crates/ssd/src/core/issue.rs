@@ -54,7 +54,9 @@ impl<C: Content> Core<C> {
             let moves = if let Effect::Moved(range) = &op.effect { &moves[range.clone()] } else { &[] };
             self.issue_one(now_ns, made, op, moves, executor);
         }
-        Self::count_tally(&mut self.counters, &mut self.collections, &self.ops.tally, made.step);
+        if self.ops.has_counted() {
+            Self::count_tally(&mut self.counters, &mut self.collections, &self.ops.tally, made.step);
+        }
         self.ops.give_back(list, moves);
     }
 
@@ -95,16 +97,16 @@ impl<C: Content> Core<C> {
     pub(super) fn submit(
         &mut self,
         now_ns: u64,
-        command: Command,
+        mut command: Command,
         Member { pages, effect, block, .. }: Member,
         executor: &mut impl Executor,
     ) {
-        let effect = self.content.handed(command.kind, &[effect]);
+        command.effect = self.content.handed(command.kind, &[effect]);
         self.pending.charge(&command, executor);
         if block.is_some() {
             executor.guard(block.as_slice());
         }
-        executor.submit(now_ns, Command { effect, ..command }, pages);
+        executor.submit(now_ns, command, pages);
     }
 
     /// The block that an operation erases, or in which it replaces a page of another unit or locates pages that were moved; where

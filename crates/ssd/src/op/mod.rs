@@ -190,6 +190,7 @@ pub(crate) struct Written {
 
 /// The operations of one call of a translation layer. The memory is reused.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Ops {
     list: Vec<FlashOp>,
     /// Pages moved, from and to, in the order of the operations that move them.
@@ -209,6 +210,8 @@ pub(crate) struct Ops {
     slc: bool,
     /// True if anything was listed or counted.
     changed: bool,
+    /// True if anything was counted.
+    counted: bool,
     pub(crate) tally: Tally,
 }
 
@@ -239,7 +242,9 @@ impl Ops {
         self.opened.clear();
         (self.taken, self.changed) = (0, false);
         self.packed = Packed::default();
-        self.tally.clear();
+        if std::mem::take(&mut self.counted) {
+            self.tally.clear();
+        }
     }
 
     /// True if nothing was listed or counted.
@@ -288,7 +293,9 @@ impl Ops {
         if pages == 0 {
             return;
         }
-        self.tally.folded += u64::from(pages) * u64::from(self.slc);
+        if self.slc {
+            self.tally().folded += u64::from(pages);
+        }
         let moves = self.taken..self.moves.len();
         self.taken = self.moves.len();
         let opens = self.take_opened(unit);
@@ -296,7 +303,7 @@ impl Ops {
         if self.per_page > 1 {
             let packed = std::mem::take(&mut self.packed);
             (reads, programs) = (packed.reads, packed.programs);
-            self.tally.moved_units += u64::from(pages);
+            self.tally().moved_units += u64::from(pages);
         }
         self.push(unit, programs, CommandKind::Copies, Purpose::Gc, opens, Effect::Moved(moves));
         if let Some(op) = self.list.last_mut() {
@@ -341,33 +348,6 @@ impl Ops {
         let opens = self.take_opened(unit);
         let effect = Effect::MapProgrammed { page, ppn, work, clears };
         self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
-    }
-
-    /// A data block was merged; its copies are in the list.
-    pub(crate) fn merged(&mut self, kind: MergeKind) {
-        self.changed = true;
-        self.tally.merges[kind as usize] += 1;
-        self.tally.merged += u64::from(kind == MergeKind::Full);
-    }
-
-    /// A collection is over: its victim is erased.
-    pub(crate) fn collected(&mut self) {
-        self.changed = true;
-        let merged = std::mem::take(&mut self.tally.merged);
-        self.tally.collections.push(merged);
-    }
-
-    /// An entry was looked up in a map of which only a part is in RAM. `hit`: it is in that part.
-    #[inline]
-    pub(crate) fn looked_up(&mut self, hit: bool) {
-        self.changed = true;
-        self.tally.looked_up += 1;
-        self.tally.hits += u64::from(hit);
-    }
-
-    /// The page moved last was a translation page.
-    pub(crate) fn moved_map(&mut self) {
-        self.tally.map_moves += 1;
     }
 
     fn push(

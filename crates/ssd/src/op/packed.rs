@@ -42,6 +42,6 @@ impl Ops {
 
     /// So many mapping units at the end of a page of flash that is programmed stay empty.
     pub(crate) fn padded(&mut self, units: u32) {
-        self.tally.padded += u64::from(units);
+        self.tally().padded += u64::from(units);
     }
 }

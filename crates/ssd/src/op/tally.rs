@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{MergeKind, Ops};
+
 /// Events of a translation layer that need no operation of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
@@ -30,5 +32,49 @@ impl Tally {
         let mut collections = std::mem::take(&mut self.collections);
         collections.clear();
         *self = Self { collections, ..Self::default() };
+    }
+}
+
+impl Ops {
+    /// True if the tally has anything.
+    #[inline]
+    pub(crate) fn has_counted(&self) -> bool {
+        self.counted
+    }
+
+    #[inline]
+    pub(super) fn tally(&mut self) -> &mut Tally {
+        self.counted = true;
+        &mut self.tally
+    }
+
+    /// A data block was merged; its copies are in the list.
+    pub(crate) fn merged(&mut self, kind: MergeKind) {
+        self.changed = true;
+        let tally = self.tally();
+        tally.merges[kind as usize] += 1;
+        tally.merged += u64::from(kind == MergeKind::Full);
+    }
+
+    /// A collection is over: its victim is erased.
+    pub(crate) fn collected(&mut self) {
+        self.changed = true;
+        let tally = self.tally();
+        let merged = std::mem::take(&mut tally.merged);
+        tally.collections.push(merged);
+    }
+
+    /// An entry was looked up in a map of which only a part is in RAM. `hit`: it is in that part.
+    #[inline]
+    pub(crate) fn looked_up(&mut self, hit: bool) {
+        self.changed = true;
+        let tally = self.tally();
+        tally.looked_up += 1;
+        tally.hits += u64::from(hit);
+    }
+
+    /// The page moved last was a translation page.
+    pub(crate) fn moved_map(&mut self) {
+        self.tally().map_moves += 1;
     }
 }

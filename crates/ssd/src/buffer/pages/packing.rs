@@ -10,7 +10,7 @@ impl WriteBuffer {
     pub(crate) fn ready_pages(&self, per_page: u32) -> Vec<(u32, u32)> {
         let mut ready: Vec<(u32, u32)> = self.ready().collect();
         let filled = |head: &(u32, u32)| self.waiting(head.0);
-        let none_leaves = self.live.len() as u32 == self.all_waiting();
+        let none_leaves = self.live.len() == self.all_waiting();
         if none_leaves && ready.iter().all(|head| filled(head) < per_page) {
             let fullest = ready.into_iter().max_by_key(|head| (filled(head), Reverse(self.sequence(head.1))));
             return fullest.into_iter().collect();
@@ -22,15 +22,13 @@ impl WriteBuffer {
     /// The entry of a queue that leaves next, unless an older version of its page has just started.
     pub(crate) fn next_apart(&self, queue: u32) -> Option<u32> {
         let slot = self.next(queue)?;
-        let starts = |(older, sequence): (u32, u64)| {
-            self.live.get(&sequence) == Some(&older) && self.entries[older as usize].in_flight
-        };
+        let starts = |older: (u32, u64)| self.is_there(older) && self.entries[older.0 as usize].in_flight;
         (!self.entries[slot as usize].older.is_some_and(starts)).then_some(slot)
     }
 
     /// Queues and slots of the entries that wait, oldest first.
     pub(crate) fn by_age(&self) -> Vec<(u32, u32)> {
-        let entries = self.live.values().map(|slot| (&self.entries[*slot as usize], *slot));
+        let entries = self.live.iter().map(|slot| (&self.entries[slot as usize], slot));
         let waiting = entries.filter(|(entry, _)| !entry.in_flight && !entry.is_out);
         waiting.map(|(entry, slot)| (entry.queue, slot)).collect()
     }

@@ -15,7 +15,7 @@ impl WriteBuffer {
 
     /// Entries that came by this time have to leave, oldest first. Returns the number before which they all are.
     pub(crate) fn let_leave(&mut self, since_ns: u64) -> u64 {
-        let younger = self.live.values().map(|slot| &self.entries[*slot as usize]);
+        let younger = self.live.iter().map(|slot| &self.entries[slot as usize]);
         let first =
             younger.skip_while(|entry| entry.entered_ns <= since_ns).map(|entry| entry.sequence).next();
         self.aged = first.unwrap_or(self.next_sequence);
@@ -24,7 +24,7 @@ impl WriteBuffer {
 
     /// When the oldest entry that waits came, ns.
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
-        let mut entries = self.live.values().map(|slot| &self.entries[*slot as usize]);
+        let mut entries = self.live.iter().map(|slot| &self.entries[slot as usize]);
         entries.find(|entry| !entry.in_flight && !entry.is_out).map(|entry| entry.entered_ns)
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Fences {
     dies: Vec<Counts>,
     /// Commands of all dies that are not done.
     under_way: u64,
-    /// Tags of fences, each with the dies that have not reached it: a few at most.
+    /// Tags of fences around several dies, each with the dies that have not reached it: a few at most.
     left: Vec<(u32, u32)>,
     /// Commands that come later, by number, and numbers that are free.
     later: Vec<Option<Later>>,
@@ -101,14 +101,16 @@ impl<P: Probe> Events<P> {
                 continue;
             }
             let Fence { tag, .. } = counts.fences.remove(at);
-            let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) else { continue };
-            left[place].1 -= 1;
-            if left[place].1 == 0 {
-                left.swap_remove(place);
-                self.completed.push(tag);
-                if self.follows {
-                    self.parts.push(Parts::default());
+            if let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) {
+                left[place].1 -= 1;
+                if left[place].1 > 0 {
+                    continue;
                 }
+                left.swap_remove(place);
+            }
+            self.completed.push(tag);
+            if self.follows {
+                self.parts.push(Parts::default());
             }
         }
     }
@@ -124,10 +126,10 @@ impl<P: Probe> Events<P> {
                 busy += 1;
             }
         }
-        if busy > 0 {
-            self.fences.left.push((tag, busy));
-        } else {
-            self.agenda.push(self.now_ns, Other::Tag(tag));
+        match busy {
+            0 => self.agenda.push(self.now_ns, Other::Tag(tag)),
+            1 => {}
+            _ => self.fences.left.push((tag, busy)),
         }
     }
 

@@ -32,12 +32,29 @@ impl Slot {
     }
 }
 
+/// The last command so far of a request under way.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(in crate::sim) struct Last {
+    /// False if there was none; the rest is that of an earlier request then.
+    is_set: bool,
+    end_ns: u64,
+    /// Where its time went.
+    parts: Parts,
+}
+
+impl Last {
+    #[inline]
+    pub(in crate::sim) fn set(&mut self, end_ns: u64, parts: &Parts) {
+        (self.is_set, self.end_ns, self.parts) = (true, end_ns, *parts);
+    }
+}
+
 /// All of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sim) struct Slots {
     all: Vec<Slot>,
-    /// By tag: end of the last command so far, ns, and where the time of that one went, if account is kept.
-    last: Vec<(u64, Parts)>,
+    /// By tag, if account is kept.
+    last: Vec<Last>,
     free: Vec<u32>,
     under_way: u32,
     /// Opened so far.
@@ -78,19 +95,13 @@ impl Slots {
         Some(&mut self.all[tag as usize]).filter(|slot| slot.outstanding > 0)
     }
 
-    /// Where the time of the command of a request went that is the last one so far.
+    /// The last command of a request so far.
     #[inline]
-    pub(in crate::sim) fn last_mut(&mut self, tag: u32) -> &mut (u64, Parts) {
+    pub(in crate::sim) fn last_mut(&mut self, tag: u32) -> &mut Last {
         if self.last.len() <= tag as usize {
-            self.last.resize(tag as usize + 1, Default::default());
+            self.last.resize(tag as usize + 1, Last::default());
         }
         &mut self.last[tag as usize]
-    }
-
-    /// Where the time of the last command of a request went, which is done.
-    #[inline]
-    pub(super) fn take_last(&mut self, tag: u32) -> Parts {
-        self.last.get_mut(tag as usize).map_or_else(Parts::default, |last| std::mem::take(last).1)
     }
 
     /// The number of a request.
@@ -125,10 +136,17 @@ impl Slots {
         true
     }
 
-    /// The request that was the last one of a tag.
+    /// The request that was the last one of a tag, and where the time of its last command went, which is nobody's any more.
     #[inline]
-    pub(super) fn last_of(&self, tag: u32) -> &Slot {
-        &self.all[tag as usize]
+    fn end_of(&mut self, tag: u32) -> (&Slot, &mut Parts) {
+        if self.last.len() <= tag as usize {
+            self.last.resize(tag as usize + 1, Last::default());
+        }
+        let last = &mut self.last[tag as usize];
+        if !std::mem::take(&mut last.is_set) {
+            last.parts = Parts::default();
+        }
+        (&self.all[tag as usize], &mut last.parts)
     }
 }
 
@@ -141,8 +159,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
         if let Some(parts) = parts {
             let last = self.slots.last_mut(tag);
-            if now > last.0 || now == last.0 && parts > last.1 {
-                *last = (now, parts);
+            if !last.is_set || now > last.end_ns || now == last.end_ns && parts > last.parts {
+                last.set(now, &parts);
             }
         }
         self.settle(tag, 1);
@@ -161,17 +179,16 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     #[inline(never)]
     fn end_request(&mut self, tag: u32) {
-        let mut parts = self.slots.take_last(tag);
-        let Slot { request, number, issue_ns, order, waited_ns, .. } = self.slots.last_of(tag);
+        let (Slot { request, number, issue_ns, order, waited_ns, .. }, parts) = self.slots.end_of(tag);
         let (op, order) = (request.op, *order);
         if self.interface.is_some() {
-            let request = *request;
+            let (request, parts) = (*request, *parts);
             self.leave_drive(tag, &request, &parts);
         } else {
             parts.host_queue += waited_ns;
             let now = self.array.now_ns();
             let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-            self.ledger.complete(probe, counters, *number, request, *issue_ns, now, &parts);
+            self.ledger.complete(probe, counters, *number, request, *issue_ns, now, parts);
         }
         if op == Op::Write && self.buffer.is_none() {
             self.settle_barriers(order);

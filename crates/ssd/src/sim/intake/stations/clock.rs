@@ -254,10 +254,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.array.serve(serving);
         match kind {
             Kind::Read(_) => {}
-            Kind::Map => self.array.fence(self.stations.dies_of(0), GROUP_TAG),
+            Kind::Map => self.fence_station(0, GROUP_TAG),
             Kind::Cycle | Kind::Collect => {
                 self.stations.of(0).cycle.start(now);
-                self.array.fence(self.stations.dies_of(0), STATION_TAG);
+                self.fence_station(0, STATION_TAG);
             }
         }
     }

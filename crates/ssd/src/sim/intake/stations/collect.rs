@@ -286,6 +286,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let under_way = self.stations.together.as_ref().and_then(|together| together.action);
         let Some(action) = under_way.filter(|action| *action != Action::Idle) else { return Ok(()) };
         let cause = if action == Action::Erase { Cause::Erase } else { Cause::Gc };
+        let mut is_charged = false;
         for station in self.stations.numbers() {
             if self.stations.is_busy(station) || !self.takes_part(station) {
                 continue;
@@ -295,7 +296,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if std::mem::replace(&mut together.begun[station as usize], true) {
                 continue;
             }
-            self.charge(initiator);
+            // Nothing leaves the buffer meanwhile: all are charged to the same tenant.
+            if !std::mem::replace(&mut is_charged, true) {
+                self.charge(initiator);
+            }
             let begins = self.follow_of_station(station, action)?;
             self.core.flush(self.array.now_ns(), &mut self.array);
             // Nobody waits for a station that has nothing to do, also where reads wait on its die.

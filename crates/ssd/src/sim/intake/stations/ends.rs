@@ -21,6 +21,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     fn end_station(&mut self, station: u32) {
         self.rest(station);
+        if self.stations.of(station).serving.is_empty() {
+            return;
+        }
         let mut serving = std::mem::take(&mut self.stations.of(station).serving);
         for slot in serving.drain(..) {
             self.leave_cycle(slot);
@@ -37,9 +40,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.is_buffered {
             crate::nand::Probe::dirty_pages(self.array.probe(), now, entry.channel, -1);
         }
-        let parts = self.stations.waits.of(slot);
+        let keeps = self.ledger.parts.is_some();
         for tag in entry.waiters {
-            *self.slots.last_mut(tag) = (now, parts);
+            if keeps {
+                self.slots.last_mut(tag).set(now, &self.stations.waits.of(slot));
+            }
             self.settle(tag, 1);
         }
     }

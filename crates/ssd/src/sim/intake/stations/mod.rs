@@ -111,6 +111,17 @@ impl Tag {
     }
 }
 
+/// Result of the search for a unit that must collect, before idle stations are set to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// There was none, or it says nothing of other units.
+    Nothing,
+    /// No unit must collect to take the pages that its station would flush.
+    NoneMust,
+    /// The same, and these pages are in [`Stations::set`].
+    Set,
+}
+
 /// The activity of a station.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Station {
@@ -251,11 +262,19 @@ impl Stations {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// Something changed: sets idle stations to work.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
-        // With one station its flush set is known from the search for a unit that must collect.
-        let is_known = self.stations.aligned && self.collect_together()? && self.stations.all.len() == 1;
+        let none_must = self.stations.aligned && self.collect_together()?;
+        let known = match none_must {
+            // The flush set is known from the search for a unit that must collect.
+            true if self.stations.all.len() == 1 => Known::Set,
+            // A page that a station writes changes nothing in the units of others, unless they share a map.
+            true if !self.binds_late() => Known::NoneMust,
+            _ => Known::Nothing,
+        };
+        let writes = self.has_to_write() && self.waiting_in_buffer() > 0;
         for station in self.stations.numbers() {
-            if !self.stations.is_busy(station) {
-                self.work(station, is_known)?;
+            let place = &self.stations.all[station as usize];
+            if !place.busy && (writes || place.own.is_some()) {
+                self.work(station, known)?;
             }
         }
         // A station that is busy makes no use of the planner's answer.
@@ -279,7 +298,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.look_around();
         for station in self.stations.numbers() {
             if self.background.destages() && !self.stations.is_busy(station) {
-                self.work(station, false)?;
+                self.work(station, Known::Nothing)?;
                 self.own_station(station);
             }
         }
@@ -292,9 +311,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Goes on with a station's own collection, or writes pages of the buffer if any have to leave it. `is_known`: the pages that
-    /// this station would flush are in `Stations::set`, and no unit of theirs must collect.
-    fn work(&mut self, station: u32, is_known: bool) -> Result<(), RunError> {
+    /// Goes on with a station's own collection, or writes pages of the buffer if any have to leave it.
+    fn work(&mut self, station: u32, known: Known) -> Result<(), RunError> {
         if self.stations.of(station).own.is_some() && self.go_on(station)? {
             return Ok(());
         }
@@ -303,8 +321,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let mut set = std::mem::take(&mut self.stations.set);
         let mut must = None;
-        if !is_known {
+        if known != Known::Set {
             self.flush_set(station, &mut set);
+        }
+        if known == Known::Nothing {
             must = set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
         }
         if let Some(unit) = must {
@@ -336,7 +356,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let limit = self.leaves_before();
         if let Some(buffer) = &self.buffer {
             buffer.flush_set(self.stations.units_of(station), into);
-            into.retain(|(_, slot)| buffer.sequence(*slot) < limit);
+            if limit < u64::MAX {
+                into.retain(|(_, slot)| buffer.sequence(*slot) < limit);
+            }
         }
     }
 

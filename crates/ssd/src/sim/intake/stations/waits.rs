@@ -137,7 +137,16 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if self.stations.has_clock() {
             self.push_group(kind);
         } else {
-            self.array.fence(self.stations.dies_of(station), STATION_TAG + station);
+            self.fence_station(station, STATION_TAG + station);
+        }
+    }
+
+    /// Hands a tag out when all commands are done that the dies of a station have.
+    pub(super) fn fence_station(&mut self, station: u32, tag: u32) {
+        if self.stations.sets.is_empty() {
+            self.array.fence(self.stations.own_dies(station), tag);
+        } else {
+            self.array.fence(self.stations.dies_of(station), tag);
         }
     }
 
