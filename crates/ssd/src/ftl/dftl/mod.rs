@@ -20,6 +20,7 @@ mod collect;
 mod lay;
 mod shared;
 mod slc;
+mod tables;
 mod victim;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,9 +28,8 @@ use std::collections::{BTreeSet, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Blocks;
 use super::page::{Frontier, PageFtl};
-use super::{MapWork, Ops, Upkeep, Wear, Written};
+use super::{MapWork, Ops, Upkeep, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -365,27 +365,6 @@ impl Dftl {
     pub(super) fn has_room(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         self.page.units[unit as usize].valid_pages - state.translation_pages < state.room
-    }
-
-    pub(super) fn free_blocks(&self, unit: u32) -> u64 {
-        self.page.free_blocks(unit)
-    }
-
-    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
-        self.page.erases(unit, block)
-    }
-
-    pub(super) fn end_preconditioning(&mut self) {
-        self.page.end_preconditioning();
-    }
-
-    /// The block tables of the units.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Blocks> {
-        self.page.tables()
-    }
-
-    pub(super) fn wear(&self) -> Wear {
-        self.page.wear()
     }
 
     pub(super) fn stuck(&self, unit: u32) -> RunError {
