@@ -181,10 +181,7 @@ impl<C: Content> Core<C> {
                     (tag, awaited) = (reader.unwrap_or(NOBODY), reader.is_some());
                 }
             }
-            Effect::MapProgrammed { ppn, .. } => {
-                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), false);
-            }
-            Effect::Parity { ppn } => {
+            Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
                 (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), in_slc(op.unit, *ppn));
             }
             Effect::Programmed { ppn, stale, .. } => {

@@ -239,9 +239,9 @@ impl Bench {
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
         // Where units share a map, an update may have to make room first.
-        let copied = matches!(step, Some(Step::Copy | Step::Fold { erased: false }));
+        let is_move = matches!(step, Some(Step::Copy | Step::Fold { erased: false }));
         assert!(
-            copies == u64::from(copied) || self.shared && copied,
+            copies == u64::from(is_move) || self.shared && is_move,
             "a step is one copy, or one update, or an erase"
         );
         self.note();
