@@ -123,9 +123,9 @@ fn a_superblock_in_slc_mode_is_folded_by_all_dies_at_once_and_erased_as_one() {
     let read = (0..4).map(|die| (at, at + reads, die));
     let programmed = (0..4).map(|die| (at + reads, at + reads + programs, die));
     assert!(copies[..8].iter().copied().eq(read.chain(programmed)), "{copies:?}");
-    let erased = at + reads + programs;
+    let emptied = at + reads + programs;
     let erases = of_kind(&outcome, Erase);
-    assert!(erases[..4].iter().copied().eq((0..4).map(|die| (erased, erased + ERASE, die))));
+    assert!(erases[..4].iter().copied().eq((0..4).map(|die| (emptied, emptied + ERASE, die))));
     let counts = outcome.counters.slc;
     assert_eq!((counts.written, counts.direct, counts.folded, counts.erases), (49, 0, 32, 8));
     assert_eq!(

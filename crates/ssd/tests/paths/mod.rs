@@ -116,7 +116,7 @@ fn both_paths_agree_and_every_request_completes() {
     let (mut compared, mut ran) = (0, 0);
     let full = std::cell::Cell::new(0);
     // Drives with superblocks in SLC mode, and with a cache beside a map on flash.
-    let caches = std::cell::Cell::new([0; 2]);
+    let with_cache = std::cell::Cell::new([0; 2]);
     let (compared, ran) = (&mut compared, &mut ran);
     let (compared, ran) = (std::cell::RefCell::new(compared), std::cell::RefCell::new(ran));
     runner
@@ -130,7 +130,7 @@ fn both_paths_agree_and_every_request_completes() {
             **ran.borrow_mut() += 1;
             let cached =
                 [("alloc.kind", "superblock"), ("ftl.kind", "dftl")].map(|with| is_cached(&settings, with));
-            caches.set([caches.get()[0] + cached[0], caches.get()[1] + cached[1]]);
+            with_cache.set([with_cache.get()[0] + cached[0], with_cache.get()[1] + cached[1]]);
             if let Some(timeline) = config(&settings, "busy-until") {
                 let (by_times, same_records) = recorded(&timeline, &requests, 13).expect("ran by events");
                 prop_assert_eq!(digest(&by_events), digest(&by_times));
@@ -143,7 +143,7 @@ fn both_paths_agree_and_every_request_completes() {
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(**compared.borrow() * 10 > **ran.borrow(), "too few of the random drives suit both paths");
     assert!(full.get() * 100 > **ran.borrow(), "too few of the random drives have a full buffer");
-    let share = caches.get().map(|drives| drives * 1000 / **ran.borrow());
+    let share = with_cache.get().map(|drives| drives * 1000 / **ran.borrow());
     assert!(
         share.iter().all(|share| *share >= 10),
         "of 1000 random drives with superblocks, and a map on flash: {share:?}"
