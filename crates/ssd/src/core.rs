@@ -191,8 +191,21 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
         let step = self.ftl.step(unit, work, &mut self.ops)?;
+        self.fold_row(unit, step)?;
         self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
         Ok(step)
+    }
+
+    /// A step that moved a page of the SLC cache moves one for each plane of the set of dies.
+    fn fold_row(&mut self, unit: u32, step: Option<Step>) -> Result<(), RunError> {
+        if step == Some(Step::Fold { erased: false }) {
+            for _ in 1..self.pages_of_step() {
+                if !self.ftl.fold_more(unit, &mut self.ops)? {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// As [`Core::step`], of a set of dies with up to a page for each of its planes: `is_ahead`, only as long as that needs no block
@@ -205,6 +218,7 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
         let step = self.ftl.step(unit, work, &mut self.ops)?;
+        self.fold_row(unit, step)?;
         if step == Some(Step::Copy) && work != Work::WriteBack {
             for _ in 1..self.pages_of_step() {
                 let has_room = !is_ahead || self.ftl.can_step_ahead(unit);

@@ -35,6 +35,8 @@ pub struct Geometry {
     pub page_sectors: u32,
     /// Pages of a block, as they are mapped.
     pub pages_per_block: u32,
+    /// Pages of flash of a block that are side by side: 1, and of superblocks those of a row that hold data.
+    pub row_pages: u32,
     /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
     /// Good blocks of the drive, those held back included. Without bad ones units have the same number or one more
@@ -189,9 +191,10 @@ impl Geometry {
         u64::from(self.pages_per_block.saturating_sub(groups * (self.units_per_page - 1)))
     }
 
-    /// Pages of a block in SLC mode, of cells of so many bits: whole pages of flash.
+    /// Pages of a block in SLC mode, of cells of so many bits: whole pages of flash, and whole rows of them.
     pub(crate) fn slc_pages_per_block(&self, bits: u32) -> u32 {
-        self.flash_pages_per_block() / bits * self.units_per_page / self.mapped_pages
+        let rows = self.flash_pages_per_block() / self.row_pages / bits / self.mapped_pages;
+        rows * self.row_pages * self.units_per_page
     }
 
     /// Logical pages of the drive, as pages of units.
@@ -237,6 +240,7 @@ impl Geometry {
             mapped_pages: 1,
             page_sectors: 8,
             pages_per_block: 4,
+            row_pages: 1,
             unit_logical_pages: 64,
             blocks: 20 * u64::from(channels * chips * dies * planes),
             bad_blocks: Box::default(),

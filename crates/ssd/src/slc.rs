@@ -117,7 +117,7 @@ pub(crate) struct SlcRules {
     pub(crate) bits: u32,
 }
 
-/// Content of the cache of a drive.
+/// Content of the cache of a drive. Blocks are those of units: of a superblock all are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcState {
     /// Blocks in SLC mode, those always in it included.
@@ -134,4 +134,16 @@ pub struct SlcState {
     pub max_erases: u32,
     /// Erases of all of these.
     pub erases: u64,
+}
+
+impl SlcState {
+    /// As these, where each block stands for so many.
+    pub(crate) fn of_each(self, blocks: u64) -> Self {
+        Self {
+            blocks: self.blocks * blocks,
+            kept_blocks: self.kept_blocks * blocks,
+            erases: self.erases * blocks,
+            ..self
+        }
+    }
 }

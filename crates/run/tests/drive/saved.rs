@@ -64,6 +64,24 @@ const DRIVES: &[&[(&str, &str)]] = &[
     &[("timing.cache_program", "true")],
     &[("slc.kind", "static"), ("nand.cell", "tlc")],
     &[("slc.kind", "both"), ("nand.cell", "mlc"), ("slc.fold_after", "30us"), ("slc.when_full", "direct")],
+    &[
+        ("slc.kind", "both"),
+        ("slc.static_blocks", "1"),
+        ("nand.cell", "mlc"),
+        ("alloc.kind", "superblock"),
+        ("alloc.parity", "1"),
+        ("op_ratio", "1.5"),
+        ("slc.fold_after", "30us"),
+    ],
+    &[
+        ("slc.kind", "both"),
+        ("slc.static_blocks", "1"),
+        ("nand.cell", "mlc"),
+        ("ftl.kind", "dftl"),
+        ("ftl.cache_bytes", "512"),
+        ("op_ratio", "1.5"),
+        ("slc.fold_after", "30us"),
+    ],
 ];
 
 #[test]

@@ -11,7 +11,7 @@ use flashweir_trace::{Op, Request};
 use super::drives::config;
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 22] = [
+const FTLS: [(&str, &[(&str, &str)]); 26] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -39,6 +39,27 @@ const FTLS: [(&str, &[(&str, &str)]); 22] = [
             ("op_ratio", "1"),
         ],
     ),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("alloc.parity", "3"),
+            ("slc.kind", "static"),
+            ("nand.cell", "tlc"),
+            ("op_ratio", "1"),
+        ],
+    ),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("ftl.map_unit", "512"),
+            ("slc.kind", "dynamic"),
+            ("nand.cell", "mlc"),
+            ("slc.fold_after", "50us"),
+            ("op_ratio", "1"),
+        ],
+    ),
     ("page", &[("alloc.kind", "dynamic")]),
     ("page", &[("alloc.kind", "dynamic"), ("ftl.map_unit", "512")]),
     (
@@ -55,6 +76,29 @@ const FTLS: [(&str, &[(&str, &str)]); 22] = [
     ("dftl", &[("ftl.cache_bytes", "512")]),
     ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
     ("dftl", &[("ftl.cache_bytes", "128"), ("alloc.kind", "dynamic"), ("op_ratio", "2")]),
+    (
+        "dftl",
+        &[
+            ("ftl.cache_bytes", "128"),
+            ("alloc.kind", "dynamic"),
+            ("slc.kind", "both"),
+            ("slc.static_blocks", "1"),
+            ("nand.cell", "mlc"),
+            ("op_ratio", "2"),
+        ],
+    ),
+    (
+        "dftl",
+        &[
+            ("ftl.cache_bytes", "512"),
+            ("alloc.kind", "superblock"),
+            ("slc.kind", "dynamic"),
+            ("nand.cell", "tlc"),
+            ("slc.when_full", "direct"),
+            ("slc.fold_after", "50us"),
+            ("op_ratio", "2"),
+        ],
+    ),
 ];
 const PLANNERS: [&str; 5] = ["none", "super-data-block", "cycle-stealing", "forwarding", "cycle-filling"];
 /// Schedulers, and what such a drive has besides.

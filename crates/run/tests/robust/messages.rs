@@ -15,7 +15,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 28] = [
+const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("buffer.bytes", "4095")],
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
@@ -52,7 +52,6 @@ const EXAMPLES: [&[Setting<'static>]; 28] = [
         ("gc.copyback", "1"),
     ],
     &[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")],
-    &[("slc.kind", "dynamic"), ("nand.cell", "tlc"), ("alloc.kind", "superblock")],
     &[("slc.kind", "dynamic")],
     &[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")],
 ];

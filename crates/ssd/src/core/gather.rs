@@ -102,7 +102,7 @@ impl<C: Content> Core<C> {
                 read = Span::of(superblocks, op.unit, *from, per_page);
                 let share = &mut shares[read.member as usize];
                 share.reads += 1;
-                share.read_ns += self.timing.read_ns(read.at.0, read.at.1, false);
+                share.read_ns += self.timing.read_ns(read.at.0, read.at.1, op.slc);
                 reads += 1;
             }
             if !programmed.holds(*to) {
@@ -126,7 +126,7 @@ impl<C: Content> Core<C> {
             let first = Span::of(superblocks, op.unit, *from, per_page);
             let share = &mut shares[first.member as usize];
             share.reads -= 1;
-            share.read_ns -= self.timing.read_ns(first.at.0, first.at.1, false);
+            share.read_ns -= self.timing.read_ns(first.at.0, first.at.1, op.slc);
         }
     }
 

@@ -168,7 +168,7 @@ impl<C: Content> Core<C> {
         // Times are those of pages of flash.
         let per_page = self.geometry.units_per_page;
         let page = |ppn: u32| if per_page == 1 { ppn } else { ppn / per_page };
-        let in_slc = |unit, ppn| self.has_slc && self.ftl.is_slc(unit, ppn);
+        let in_slc = |unit, ppn| self.has_slc && self.in_slc(unit, ppn);
         let die = if self.planes == 1 { op.unit } else { op.unit / self.planes };
         let (mut read_ns, mut bus_ns, mut program_ns) = (0, timing.transfer_ns, 0);
         let (mut tag, mut awaited) = (NOBODY, false);
@@ -184,7 +184,7 @@ impl<C: Content> Core<C> {
                 }
             }
             Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
-                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), false);
+                (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), in_slc(op.unit, *ppn));
             }
             Effect::Programmed { ppn, stale, .. } => {
                 (program_ns, bus_ns) = timing.program_ns(op.unit, page(*ppn), in_slc(op.unit, *ppn));

@@ -83,6 +83,15 @@ impl<C: Content> Core<C> {
         Some(superblocks.at(home.unit, ppn).0 / self.planes)
     }
 
+    /// True if a physical page of a unit is in a block in SLC mode.
+    #[inline]
+    pub(super) fn in_slc(&self, unit: u32, ppn: u32) -> bool {
+        match &self.superblocks {
+            None => self.ftl.is_slc(unit, ppn),
+            Some(superblocks) => self.ftl.is_slc_block(superblocks.set_of(unit), ppn / self.pages_per_block),
+        }
+    }
+
     /// Pages that one step of a collection moves at most: one a unit of a set of dies.
     pub(crate) fn pages_of_step(&self) -> u32 {
         self.superblocks.as_ref().map_or(1, |superblocks| superblocks.members())
@@ -280,14 +289,16 @@ impl<C: Content> Core<C> {
         let set = of_set.unit;
         let erases = self.ftl.erases(set, block).saturating_sub(1);
         for unit in superblocks.units_of(set) {
-            // A zone that is reset may have blocks that nothing was written to.
-            if of_set.purpose == Purpose::Host && !self.erased.is_open(*unit, block) {
+            // A zone that is reset, and a superblock that the SLC cache gave up before it was full, may have blocks that nothing
+            // was written to.
+            if !self.erased.is_open(*unit, block) {
                 continue;
             }
             let op = op_of(*unit, 1, CommandKind::Erase, of_set.purpose, Effect::Erased { block });
             let of_host = of_set.purpose == Purpose::Host;
             self.counters.host.erases += u64::from(of_host);
             self.counters.gc.erases += u64::from(!of_host);
+            self.counters.slc.erases += u64::from(of_set.slc);
             self.erased.erase(*unit, block);
             let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
             let effect = self.content.apply(&op, &[]);

@@ -222,6 +222,7 @@ impl Ftl {
             (Ftl::Page(page), Work::Collect | Work::Level) => page.collect_step(unit, work, ops),
             (Ftl::Dftl(dftl), Work::Collect | Work::Level) => dftl.collect_step(unit, work, ops),
             (Ftl::Page(page), Work::Fold) => page.fold_step(unit, ops),
+            (Ftl::Dftl(dftl), Work::Fold) => dftl.fold_step(unit, ops),
             (Ftl::Dftl(dftl), Work::WriteBack) => dftl.write_back_step(unit, ops),
             (Ftl::Log(log), Work::Collect) => log.collect_step(unit, ops),
             _ => Ok(None),

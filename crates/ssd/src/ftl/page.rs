@@ -88,6 +88,8 @@ pub(super) struct Unit {
     pub(super) laid: Frontier,
     /// Block at which the last stale page was found that such a page took.
     searched: u32,
+    /// Erased blocks held back for a map on flash, beside those of pages.
+    pub(super) beside: u64,
     /// Host pages written: the clock of ages.
     pub(super) writes: u64,
     /// No full block had fewer erases than this when it was last looked up.
@@ -122,7 +124,7 @@ pub(super) struct Rules {
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
     pub(super) two_frontiers: bool,
-    held_back: u64,
+    pub(super) held_back: u64,
     pub(super) least_worn_first: bool,
     pub(super) static_gap: u32,
 }
@@ -173,6 +175,7 @@ impl PageFtl {
                 collected: Frontier { block: 0, next: pages_per_block },
                 laid: Frontier { block: NO_BLOCK, next: pages_per_block },
                 searched: 0,
+                beside: 0,
                 writes: 0,
                 fewest_erases: 0,
                 steps: Steps::default(),
@@ -366,7 +369,7 @@ impl Unit {
 }
 
 mod collect;
-mod fold;
+pub(super) mod fold;
 pub(in crate::ftl) mod groups;
 mod lay;
 mod pack;

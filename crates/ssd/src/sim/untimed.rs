@@ -98,7 +98,8 @@ impl<C: Content> State for Core<C> {
     }
 
     fn slc(&self) -> Option<SlcState> {
-        self.ftl.slc_state()
+        let blocks = u64::from(self.geometry.units() / self.mapped_units());
+        self.ftl.slc_state().map(|state| state.of_each(blocks))
     }
 
     fn zones(&self) -> Option<&Zones> {

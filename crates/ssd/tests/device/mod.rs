@@ -23,6 +23,8 @@ mod rig;
 mod schedules;
 mod scheduling;
 mod slc;
+mod slc_map;
+mod slc_superblocks;
 mod superblocks;
 mod suspension;
 mod zones;

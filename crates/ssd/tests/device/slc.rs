@@ -243,11 +243,21 @@ fn every_planner_goes_with_every_cache() {
         &[("slc.kind", "dynamic"), ("slc.dynamic_share", "0.6")],
         &[("slc.kind", "both"), ("slc.static_blocks", "1"), ("slc.fold_after", "100us")],
     ];
-    let more: [&[Setting]; 4] = [
+    let more: [&[Setting]; 9] = [
         &[],
         &[("alloc.kind", "dynamic"), ("sched.kind", "suspend")],
         &[("gc.frontiers", "2"), ("planes", "2"), ("timing.multi_plane", "true"), ("capacity", "1536KiB")],
         &[("ftl.map_unit", "1KiB"), ("op_ratio", "0.8"), ("sched.kind", "read-first")],
+        &[
+            ("alloc.kind", "superblock"),
+            ("chips", "2"),
+            ("alloc.superblock_dies", "2"),
+            ("capacity", "1536KiB"),
+        ],
+        &[("alloc.kind", "superblock"), ("ftl.map_unit", "1KiB"), ("alloc.parity", "1"), ("op_ratio", "1")],
+        &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "256"), ("op_ratio", "2")],
+        &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "64"), ("op_ratio", "3"), ("alloc.kind", "dynamic")],
+        &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "256"), ("op_ratio", "2"), ("alloc.kind", "superblock")],
     ];
     let requests: Vec<Request> = (0..900)
         .map(|number| {

@@ -103,12 +103,20 @@ fn normal(recorded: &Recorded) -> String {
     format!("{commands:?} {transfers:?} {requests:?} {changes:?} {full:?} {queues:?}")
 }
 
+/// 1 if a drive has an SLC cache with another setting, else 0.
+fn is_cached(settings: &[(&str, String)], (key, value): (&str, &str)) -> usize {
+    let has_it = settings.iter().any(|(name, own)| *name == key && own == value);
+    usize::from(has_it && settings.iter().any(|(name, _)| *name == "slc.kind"))
+}
+
 #[test]
 fn both_paths_agree_and_every_request_completes() {
     let (strategy, settings) = cases();
     let mut runner = proptest::test_runner::TestRunner::new(settings);
     let (mut compared, mut ran) = (0, 0);
     let full = std::cell::Cell::new(0);
+    // Drives with superblocks in SLC mode, and with a cache beside a map on flash.
+    let with_cache = std::cell::Cell::new([0; 2]);
     let (compared, ran) = (&mut compared, &mut ran);
     let (compared, ran) = (std::cell::RefCell::new(compared), std::cell::RefCell::new(ran));
     runner
@@ -120,6 +128,9 @@ fn both_paths_agree_and_every_request_completes() {
             prop_assert_eq!(done, requests.len() as u64);
             prop_assert_eq!(digest(&by_events), digest(&run(&events, &requests, false).expect("ran before")));
             **ran.borrow_mut() += 1;
+            let cached =
+                [("alloc.kind", "superblock"), ("ftl.kind", "dftl")].map(|with| is_cached(&settings, with));
+            with_cache.set([with_cache.get()[0] + cached[0], with_cache.get()[1] + cached[1]]);
             if let Some(timeline) = config(&settings, "busy-until") {
                 let (by_times, same_records) = recorded(&timeline, &requests, 13).expect("ran by events");
                 prop_assert_eq!(digest(&by_events), digest(&by_times));
@@ -132,6 +143,11 @@ fn both_paths_agree_and_every_request_completes() {
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(**compared.borrow() * 10 > **ran.borrow(), "too few of the random drives suit both paths");
     assert!(full.get() * 100 > **ran.borrow(), "too few of the random drives have a full buffer");
+    let share = with_cache.get().map(|drives| drives * 1000 / **ran.borrow());
+    assert!(
+        share.iter().all(|share| *share >= 10),
+        "of 1000 random drives with superblocks, and a map on flash: {share:?}"
+    );
 }
 
 #[test]

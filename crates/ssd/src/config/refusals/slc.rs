@@ -4,18 +4,14 @@ use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
 
-pub(super) const SLC: [Refusal; 4] = [
+pub(super) const SLC: [Refusal; 3] = [
     Refusal {
         keys: "slc.kind, ftl.kind",
-        reason: "blocks in SLC mode have fewer pages, and a data block, a log or a map on flash has a place for each of them: use \
-                 ftl.kind=page",
-        applies: |config| config.slc.is_on() && !matches!(config.ftl, FtlConfig::Page(_)),
-    },
-    Refusal {
-        keys: "slc.kind, alloc.kind=superblock",
-        reason: "blocks in SLC mode are chosen die by die, and a superblock is opened, collected and erased as a whole: use another \
-                 alloc.kind",
-        applies: |config| config.slc.is_on() && config.alloc.has_superblocks(),
+        reason: "blocks in SLC mode have fewer pages, and a data block, a log or a zone has a place for each of them: use \
+                 ftl.kind=page or dftl",
+        applies: |config| {
+            config.slc.is_on() && !matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_))
+        },
     },
     Refusal {
         keys: "slc.kind, nand.cell, timing.read, timing.program",

@@ -23,21 +23,31 @@ impl Dftl {
     /// True if the unit can't take a page before a block is erased.
     #[inline]
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
-        let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
+        if self.page.has_slc() { self.must_empty(unit) } else { self.is_short(unit, true) }
+    }
+
+    /// True if a block has to be erased before a page is written past the SLC cache, or into it (`past`).
+    #[inline]
+    pub(super) fn is_short(&self, unit: u32, past: bool) -> bool {
+        let (free, reserve) = (self.free(unit), self.reserve(unit));
         let data = &self.page.units[unit as usize];
-        let data = data.host.next.min(data.laid.next) == self.rules.pages_per_block;
-        let state = &self.units[unit as usize];
+        let data = past && data.host.next.min(data.laid.next) == self.rules.pages_per_block;
         // A write may first have to write an entry back.
-        let map = state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
-        free < reserve + u64::from(data) + u64::from(map)
+        free < reserve + u64::from(data) + u64::from(self.needs_map_block(unit))
+    }
+
+    /// True if the next translation page takes a block beyond those that translation pages can always have.
+    pub(super) fn needs_map_block(&self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks
     }
 
     /// True if a step can be made ahead: without the blocks that a collection keeps for itself.
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let takes = self.page.frontier_of_moves(unit).next < self.rules.pages_per_block;
-        let opens = self.page.free_blocks(unit) > self.reserve(unit);
+        let opens = self.free(unit) > self.reserve(unit);
         // The block of the host, where it is that of moved pages, too, has room then or may be opened.
-        !self.must_collect(unit) && (takes || opens || !self.page.rules.two_frontiers)
+        !self.is_short(unit, true) && (takes || opens || !self.page.rules.two_frontiers)
     }
 
     /// True if a collection was begun and not ended, or has left updates.
@@ -62,40 +72,68 @@ impl Dftl {
 
     /// Blocks that the unit may still open for the host.
     pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
-        self.page.free_blocks(unit).saturating_sub(self.reserve(unit))
+        self.free(unit).saturating_sub(self.reserve(unit))
     }
 
-    /// Makes the next step: erases a victim that is finished, updates a translation page, or moves a page. A victim to level
-    /// wear is the least worn block.
+    /// Makes the next step: erases a victim that is finished, updates a translation page, or moves a page; or folds a block of the SLC
+    /// cache that a page of the host waits for. A victim to level wear is the least worn block.
     pub(in crate::ftl) fn collect_step(
         &mut self,
         unit: u32,
         work: Work,
         ops: &mut Ops,
     ) -> Result<Option<Step>, RunError> {
-        // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved.
-        for _ in 0..2 {
+        if work == Work::Collect
+            && !self.page.is_collecting(unit)
+            && let Some(step) = self.fold_first(unit, ops)?
+        {
+            return Ok(Some(step));
+        }
+        self.main_step(unit, work, ops)
+    }
+
+    /// As [`Dftl::collect_step`], without folding.
+    fn main_step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
+        // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved, and where the
+        // open block of the SLC cache has to become one that may be collected.
+        for _ in 0..3 {
             if self.erase_finished(unit, ops)? {
                 return Ok(Some(Step::Erase));
             }
             if self.has_updates(unit) {
-                self.update(unit, ops)?;
+                self.update(unit, self.last_emptied(unit), ops)?;
                 return Ok(Some(Step::Copy));
             }
             match self.take_victim(unit, work, false) {
                 Next::Victim => {}
                 Next::Update => {
-                    self.update(unit, ops)?;
+                    self.update(unit, self.last_emptied(unit), ops)?;
                     return Ok(Some(Step::Copy));
                 }
+                Next::Nothing if work == Work::Collect && self.page.retire_slc(unit) => continue,
                 Next::Nothing => return Ok(None),
             }
-            if self.move_page(unit, false, ops) {
-                ops.copies(unit, 1);
+            if self.move_one(unit, ops) {
                 return Ok(Some(Step::Copy));
             }
         }
         Err(self.stuck(unit))
+    }
+
+    /// Moves a page of the victim, as one operation. Returns false if it has none, or there is no room for it.
+    fn move_one(&mut self, unit: u32, ops: &mut Ops) -> bool {
+        let in_slc = self.victim_is_slc(unit);
+        let moved = self.move_page(unit, false, ops);
+        ops.of_slc(in_slc);
+        ops.copies(unit, moved.into());
+        ops.of_slc(false);
+        moved
+    }
+
+    /// True if the victim of the unit's collection is in SLC mode.
+    fn victim_is_slc(&self, unit: u32) -> bool {
+        let victim = self.page.units[unit as usize].steps.victim;
+        victim.is_some_and(|victim| self.page.is_slc_block(unit, victim))
     }
 
     /// Writes one of the entries back that have to make room soon. `None`: they have not changed.
@@ -117,19 +155,18 @@ impl Dftl {
         // Each turn but the last finds a victim without valid pages; there are no more of them than blocks.
         loop {
             if self.has_updates(unit) {
-                self.update(unit, ops)?;
+                self.update(unit, self.last_emptied(unit), ops)?;
                 return Ok(true);
             }
             match self.take_victim(unit, Work::Collect, true) {
                 Next::Victim => {}
                 Next::Update => {
-                    self.update(unit, ops)?;
+                    self.update(unit, self.last_emptied(unit), ops)?;
                     return Ok(true);
                 }
                 Next::Nothing => return Ok(false),
             }
-            if self.move_page(unit, false, ops) {
-                ops.copies(unit, 1);
+            if self.move_one(unit, ops) {
                 return Ok(true);
             }
             if self.page.units[unit as usize].steps.victim.is_some() {
@@ -157,7 +194,7 @@ impl Dftl {
     pub(super) fn make_room(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
         let mut levels = true;
         loop {
-            let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
+            let (free, reserve) = (self.free(unit), self.reserve(unit));
             let state = &mut self.page.units[unit as usize];
             if state.host.next < self.rules.pages_per_block && free >= reserve {
                 return Ok(());
@@ -183,11 +220,8 @@ impl Dftl {
         }
         let mut levels = true;
         loop {
-            let (free, reserve) = (self.page.free_blocks(unit), self.reserve(unit));
-            let state = &self.units[unit as usize];
-            let needs_block =
-                state.frontier.next == self.rules.pages_per_block && state.blocks >= self.rules.map_blocks;
-            if free >= reserve + u64::from(needs_block) {
+            let (free, reserve) = (self.free(unit), self.reserve(unit));
+            if free >= reserve + u64::from(self.needs_map_block(unit)) {
                 return Ok(());
             }
             levels &= self.collect(unit, levels, false, ops)?;
@@ -196,11 +230,17 @@ impl Dftl {
 
     /// Collects one block, or completes what was begun step by step. `levels`: the least worn block goes first where the gap
     /// of wear is too large. `for_host`: the host writes a page next. Returns false if all of the victim was valid.
-    fn collect(&mut self, unit: u32, levels: bool, for_host: bool, ops: &mut Ops) -> Result<bool, RunError> {
+    pub(super) fn collect(
+        &mut self,
+        unit: u32,
+        levels: bool,
+        for_host: bool,
+        ops: &mut Ops,
+    ) -> Result<bool, RunError> {
         let steps = &self.page.units[unit as usize].steps;
         if steps.victim.is_some() || !steps.emptied.is_empty() || self.pending(unit) > 0 {
             loop {
-                match self.collect_step(unit, Work::Collect, ops)? {
+                match self.main_step(unit, Work::Collect, ops)? {
                     Some(Step::Erase) => return Ok(true),
                     Some(_) => {}
                     None => return Err(self.stuck(unit)),
@@ -209,18 +249,20 @@ impl Dftl {
         }
         let levels = levels && self.take_cold(unit);
         if !levels && self.take_by_policy(unit, false) != Next::Victim {
-            return Err(self.stuck(unit));
+            return if self.page.retire_slc(unit) { Ok(true) } else { Err(self.stuck(unit)) };
         }
         if levels && for_host {
             self.open_for_cold(unit, ops);
         }
-        let mut moved = 0;
+        let (mut moved, in_slc) = (0, self.victim_is_slc(unit));
         while self.move_page(unit, levels, ops) {
             moved += 1;
         }
+        ops.of_slc(in_slc);
         ops.copies(unit, moved);
+        ops.of_slc(false);
         while self.has_updates(unit) {
-            self.update(unit, ops)?;
+            self.update(unit, self.last_emptied(unit), ops)?;
         }
         if self.erase_finished(unit, ops)? {
             Ok(moved < self.rules.pages_per_block)
@@ -251,10 +293,15 @@ impl Dftl {
         pending > 0 && steps.victim.is_none() && !steps.emptied.is_empty()
     }
 
-    fn update(&mut self, unit: u32, ops: &mut Ops) -> Result<(), RunError> {
+    /// The victim of the unit that was emptied last and is not erased.
+    fn last_emptied(&self, unit: u32) -> Option<u32> {
+        self.page.units[unit as usize].steps.emptied.back().copied()
+    }
+
+    /// Updates a translation page for moved pages, those of block `last` among them, which is erased after it.
+    pub(super) fn update(&mut self, unit: u32, last: Option<u32>, ops: &mut Ops) -> Result<(), RunError> {
         let Some(page) = self.units[unit as usize].pending.pop_front() else { return Ok(()) };
         let at = self.unit_of(page, unit);
-        let last = self.page.units[unit as usize].steps.emptied.back().copied();
         if self.is_shared() {
             self.make_map_room(at, ops)?;
         }
@@ -271,6 +318,7 @@ impl Dftl {
         };
         if self.holds_map(unit, block) {
             self.units[unit as usize].blocks -= 1;
+            self.hold_back(unit);
         }
         self.page.erase_emptied(unit, ops)
     }
@@ -300,18 +348,24 @@ impl Dftl {
         let next = self.page.move_to(unit, from, frontier, ops);
         if is_map {
             self.units[unit as usize].frontier = next;
+            self.hold_back(unit);
             ops.moved_map();
             return true;
         }
         *self.page.units[unit as usize].frontier_of_moves(&self.page.rules) = next;
-        let map = self.map_mut(unit);
-        if !map.cache.change(key) {
-            let page = rules.entries.split(key.into()).0;
-            // Of a shared map another unit may have listed it as well: neither victim goes before it is written.
-            if std::mem::replace(&mut map.pending[page as usize], unit + 1) != unit + 1 {
-                self.units[unit as usize].pending.push_back(page as u32);
-            }
-        }
+        self.note_moved(unit, key);
         true
+    }
+
+    /// The page of a key was moved within the unit: its entry is changed if it is cached, else its translation page waits to be
+    /// written.
+    pub(super) fn note_moved(&mut self, unit: u32, key: u32) {
+        let page = self.page_of(key);
+        let map = self.map_mut(unit);
+        // Of a shared map another unit may have listed it as well: neither victim goes before it is written.
+        if !map.cache.change(key) && std::mem::replace(&mut map.pending[page as usize], unit + 1) != unit + 1
+        {
+            self.units[unit as usize].pending.push_back(page);
+        }
     }
 }

@@ -19,6 +19,8 @@ mod cache;
 mod collect;
 mod lay;
 mod shared;
+mod slc;
+mod tables;
 mod victim;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -26,9 +28,8 @@ use std::collections::{BTreeSet, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Blocks;
 use super::page::{Frontier, PageFtl};
-use super::{MapWork, Ops, Upkeep, Wear, Written};
+use super::{MapWork, Ops, Upkeep, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
 use crate::divisor::Divisor;
@@ -165,7 +166,8 @@ impl Dftl {
             batch_update: own.batch_update,
             least_worn_first: upkeep.wear.dynamic,
         };
-        let beside = rules.held_back + rules.map_blocks + u64::from(upkeep.frontiers) - 1;
+        let beside =
+            rules.held_back + rules.map_blocks + u64::from(upkeep.frontiers) - 1 + page.kept_in_slc();
         let units = (0..geometry.units()).map(|unit| Unit {
             frontier: Frontier { block: 0, next: geometry.pages_per_block },
             blocks: 0,
@@ -176,13 +178,15 @@ impl Dftl {
             room: (geometry.unit_blocks(unit).saturating_sub(beside) * u64::from(geometry.pages_per_block))
                 .saturating_sub(1),
         });
-        Self {
+        let mut own = Self {
             units: units.collect(),
             maps: (0..caches).map(|_| map()).collect(),
             order: if shared_map { shared::order(geometry) } else { Box::default() },
             page,
             rules,
-        }
+        };
+        (0..geometry.units()).for_each(|unit| own.hold_back(unit));
+        own
     }
 
     #[inline]
@@ -225,7 +229,7 @@ impl Dftl {
         if !self.map(home.unit).cache.has(home.key) {
             self.take_in(home, ops)?;
         }
-        self.make_room(home.unit, ops)?;
+        self.make_place(home.unit, ops)?;
         let written = self.page.write(home, before, 0, ops)?;
         self.map_mut(home.unit).cache.change(home.key);
         Ok(written)
@@ -302,6 +306,7 @@ impl Dftl {
             let block = free.ok_or_else(|| self.stuck(unit))?;
             self.units[unit as usize].frontier = Frontier { block, next: 0 };
             self.units[unit as usize].blocks += 1;
+            self.hold_back(unit);
             ops.opened(unit);
         }
         let frontier = &mut self.units[unit as usize].frontier;
@@ -346,30 +351,20 @@ impl Dftl {
         self.rules.held_back + self.rules.map_blocks.saturating_sub(self.units[unit as usize].blocks)
     }
 
+    /// Translation pages got a block, or lost one: what the page map of the unit holds back beside its own changes.
+    fn hold_back(&mut self, unit: u32) {
+        self.page.units[unit as usize].beside = self.reserve(unit) - self.page.rules.held_back;
+    }
+
+    /// Erased blocks that any page may be written to.
+    #[inline]
+    fn free(&self, unit: u32) -> u64 {
+        self.page.units[unit as usize].blocks.free()
+    }
+
     pub(super) fn has_room(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         self.page.units[unit as usize].valid_pages - state.translation_pages < state.room
-    }
-
-    pub(super) fn free_blocks(&self, unit: u32) -> u64 {
-        self.page.free_blocks(unit)
-    }
-
-    pub(super) fn erases(&self, unit: u32, block: u32) -> u32 {
-        self.page.erases(unit, block)
-    }
-
-    pub(super) fn end_preconditioning(&mut self) {
-        self.page.end_preconditioning();
-    }
-
-    /// The block tables of the units.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Blocks> {
-        self.page.tables()
-    }
-
-    pub(super) fn wear(&self) -> Wear {
-        self.page.wear()
     }
 
     pub(super) fn stuck(&self, unit: u32) -> RunError {

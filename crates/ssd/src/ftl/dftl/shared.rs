@@ -114,6 +114,7 @@ impl Dftl {
             emptied.push_front(block);
         }
         self.units[unit as usize].blocks -= 1;
+        self.hold_back(unit);
         self.page.erase_emptied(unit, ops)
     }
 }

@@ -89,7 +89,7 @@ impl Bench {
         assert!(self.ftl.map(home.unit).cache.is_dirty(home.key));
         self.mapped.insert(lpn, (home.unit, written.ppn));
         self.note();
-        let kept = self.ftl.free_blocks(home.unit) >= self.ftl.reserve(home.unit);
+        let kept = self.ftl.free(home.unit) >= self.ftl.reserve(home.unit);
         assert!(kept, "after a write a unit has what it needs to collect");
     }
 
@@ -194,7 +194,10 @@ impl Bench {
             assert_eq!(page.owner.get((*ppn).into()), *key);
         }
         let programmed = &self.array.programmed[number as usize];
-        assert_eq!(page.blocks.free(), programmed.iter().filter(|pages| **pages == 0).count() as u64);
+        assert_eq!(
+            self.ftl.free_blocks(number),
+            programmed.iter().filter(|pages| **pages == 0).count() as u64
+        );
         let map_blocks = (0..programmed.len() as u32)
             .filter(|block| self.array.holds(number, block * rules.pages_per_block) == Some(true));
         assert_eq!(state.blocks, map_blocks.count() as u64, "blocks of translation pages");
@@ -236,14 +239,32 @@ impl Bench {
         let after = (self.array.moved, self.array.programs[MapWork::Update as usize]);
         let copies = after.0 - before.0 + after.1 - before.1;
         // Where units share a map, an update may have to make room first.
+        let is_move = matches!(step, Some(Step::Copy | Step::Fold { erased: false }));
         assert!(
-            copies == u64::from(step == Some(Step::Copy)) || self.shared && step == Some(Step::Copy),
+            copies == u64::from(is_move) || self.shared && is_move,
             "a step is one copy, or one update, or an erase"
         );
         self.note();
         step
     }
+
+    /// Folds a step ahead, with the collections that it needs.
+    fn fold(&mut self, unit: u32) {
+        self.ftl.fold_step(unit, &mut self.ops).expect("what is in the cache can be folded");
+        self.replay();
+        self.note();
+    }
 }
+
+/// SLC caches, and twice none.
+const SLC: [&[(&str, &str)]; 6] = [
+    &[],
+    &[],
+    &[("nand.cell", "mlc"), ("slc.kind", "static"), ("slc.static_blocks", "2")],
+    &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.when_full", "direct")],
+    &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.dynamic_share", "0.5")],
+    &[("nand.cell", "mlc"), ("slc.kind", "both"), ("slc.static_blocks", "1"), ("slc.when_full", "direct")],
+];
 
 /// A small drive that has at least as many blocks as it has to have, and up to some more.
 fn configs() -> impl Strategy<Value = DeviceConfig> {
@@ -252,36 +273,41 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
     let wear = (any::<bool>(), prop::sample::select(vec![0, 0, 1, 4]));
     let blocks = (1..4u32, 1..3u32, wear);
     let rest = (blocks, prop::sample::select(vec![1, 2, 7, 60, 400]), any::<(bool, bool)>());
-    (shape, victims, rest).prop_filter_map("the drive has no spare page", |(shape, victim, rest)| {
-        let (pages_per_block, pages, channels, tight, percent) = shape;
-        let ((free_blocks, frontiers, (dynamic, gap)), cached, (batch, shared)) = rest;
-        let shared = shared && channels > 1;
-        let held_back = u64::from(free_blocks + frontiers)
-            + 1
-            + u64::from(shared)
-            + (pages.div_ceil(128)).div_ceil(pages_per_block);
-        let percent = if tight == 0 { 0 } else { percent };
-        let spare = (held_back * pages_per_block + 1 + pages * percent / 100) as f64 / pages as f64;
-        let settings = [
-            ("channels", channels.to_string()),
-            ("page", "512".into()),
-            ("pages_per_block", pages_per_block.to_string()),
-            ("capacity", (pages * 512 * u64::from(channels)).to_string()),
-            ("op_ratio", spare.to_string()),
-            ("gc.victim", victim.into()),
-            ("gc.free_blocks", free_blocks.to_string()),
-            ("gc.frontiers", frontiers.to_string()),
-            ("wear.dynamic", dynamic.to_string()),
-            ("wear.static_gap", gap.to_string()),
-            ("alloc.kind", if shared { "dynamic" } else { "striped" }.into()),
-            ("ftl.kind", "dftl".into()),
-            ("ftl.cache_bytes", (cached * 8 * u64::from(channels)).to_string()),
-            ("ftl.batch_update", batch.to_string()),
-        ];
-        let layer =
-            Layer::from_assignments("test", settings.iter().map(|(key, value)| (*key, value.as_str())));
-        resolve(&[layer]).ok()
-    })
+    let slc = prop::sample::select(SLC.to_vec());
+    (shape, victims, rest, slc).prop_filter_map(
+        "the drive has no spare page",
+        |(shape, victim, rest, slc)| {
+            let (pages_per_block, pages, channels, tight, percent) = shape;
+            let ((free_blocks, frontiers, (dynamic, gap)), cached, (batch, shared)) = rest;
+            let shared = shared && channels > 1;
+            let held_back = u64::from(free_blocks + frontiers)
+                + 1
+                + u64::from(shared)
+                + (pages.div_ceil(128)).div_ceil(pages_per_block);
+            let percent = if tight == 0 { 0 } else { percent };
+            let spare = (held_back * pages_per_block + 1 + pages * percent / 100) as f64 / pages as f64;
+            let settings = [
+                ("channels", channels.to_string()),
+                ("page", "512".into()),
+                ("pages_per_block", pages_per_block.to_string()),
+                ("capacity", (pages * 512 * u64::from(channels)).to_string()),
+                ("op_ratio", spare.to_string()),
+                ("gc.victim", victim.into()),
+                ("gc.free_blocks", free_blocks.to_string()),
+                ("gc.frontiers", frontiers.to_string()),
+                ("wear.dynamic", dynamic.to_string()),
+                ("wear.static_gap", gap.to_string()),
+                ("alloc.kind", if shared { "dynamic" } else { "striped" }.into()),
+                ("ftl.kind", "dftl".into()),
+                ("ftl.cache_bytes", (cached * 8 * u64::from(channels)).to_string()),
+                ("ftl.batch_update", batch.to_string()),
+            ];
+            // A cache where blocks have pages for it, else none.
+            let slc = if pages_per_block < 3 { &[] } else { slc };
+            let settings = settings.iter().map(|(key, value)| (*key, value.as_str()));
+            resolve(&[Layer::from_assignments("test", settings.chain(slc.iter().copied()))]).ok()
+        },
+    )
 }
 
 fn cases() -> ProptestConfig {
@@ -349,7 +375,7 @@ proptest! {
                 10 if bench.ftl.can_step_ahead(unit) => {
                     bench.step(unit, Work::Level);
                 }
-                10 => {}
+                10 => bench.fold(unit),
                 11..=12 => {
                     bench.ftl.follow_copy(unit, &mut bench.ops).expect("it can be left any time");
                     bench.replay();

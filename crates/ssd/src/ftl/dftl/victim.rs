@@ -141,6 +141,9 @@ impl Dftl {
 
     /// True if some full block has an invalid page.
     fn can_gain(&self, unit: u32) -> bool {
+        if self.page.has_slc() {
+            return self.page.some_block_gains(unit);
+        }
         let state = &self.page.units[unit as usize];
         let frontiers = [state.host, state.laid, state.collected, self.units[unit as usize].frontier];
         let written: u64 = frontiers

@@ -8,7 +8,7 @@ use super::{Ops, PageFtl, RunError, Step};
 
 impl PageFtl {
     /// The block of the cache that was filled first and that no collection has begun with.
-    pub(super) fn oldest_slc(&self, unit: u32) -> Option<u32> {
+    pub(in crate::ftl) fn oldest_slc(&self, unit: u32) -> Option<u32> {
         let slc = self.slc.as_ref()?;
         let blocks = &self.units[unit as usize].blocks;
         let mut filled = slc.units[unit as usize].filled.iter().copied();
@@ -21,13 +21,18 @@ impl PageFtl {
     }
 
     /// True if a page of the host waits until a block of the cache is folded.
-    pub(super) fn must_fold(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn must_fold(&self, unit: u32) -> bool {
+        self.must_fold_beside(unit, 0)
+    }
+
+    /// As [`PageFtl::must_fold`], after something else took so many erased blocks.
+    pub(in crate::ftl) fn must_fold_beside(&self, unit: u32, taken: u64) -> bool {
         let folds = self.slc.as_ref().is_some_and(|slc| slc.rules.folds);
-        folds && !self.slc_takes(unit) && self.oldest_slc(unit).is_some()
+        folds && !self.slc_takes_beside(unit, taken) && self.oldest_slc(unit).is_some()
     }
 
     /// The block of the cache that the next page of the host is written to once it is erased: all in it is stale.
-    pub(super) fn must_release(&self, unit: u32) -> Option<u32> {
+    pub(in crate::ftl) fn must_release(&self, unit: u32) -> Option<u32> {
         let slc = self.slc.as_ref().filter(|_| !self.slc_is_open(unit))?;
         let own = &slc.units[unit as usize];
         own.stale.front().copied().filter(|_| own.erased.is_empty())
@@ -80,8 +85,19 @@ impl PageFtl {
         Ok((folded > 0 || collects).then_some(Step::Fold { erased: false }))
     }
 
+    /// Moves one more page of the block that is folded, in the same step. Returns whether there was one, and a place for it without a
+    /// collection.
+    pub(in crate::ftl) fn fold_more(&mut self, unit: u32, ops: &mut Ops) -> Result<bool, RunError> {
+        let state = &self.units[unit as usize];
+        if state.steps.victim.is_some() || state.blocks.free() < self.rules.held_back {
+            return Ok(false);
+        }
+        let Some(block) = self.oldest_slc(unit) else { return Ok(false) };
+        Ok(self.fold_pages(unit, block, (1, false), ops)? > 0)
+    }
+
     /// True if the block is a filled one of the cache that no collection has begun with.
-    fn is_foldable(&self, unit: u32, block: u32) -> bool {
+    pub(in crate::ftl) fn is_foldable(&self, unit: u32, block: u32) -> bool {
         let Some(slc) = &self.slc else { return false };
         let is_full = || self.units[unit as usize].blocks.is_full(block);
         slc.units[unit as usize].filled.contains(&block) && (slc.keeps(block) || is_full())
@@ -168,7 +184,7 @@ impl PageFtl {
     }
 
     /// The first valid page of a block.
-    fn first_valid(&self, unit: u32, block: u32) -> Option<u32> {
+    pub(in crate::ftl) fn first_valid(&self, unit: u32, block: u32) -> Option<u32> {
         let words = self.rules.words_per_block;
         let bits = &self.units[unit as usize].valid_bits[block as usize * words..][..words];
         let (word, bits) = (0..).zip(bits).find(|(_, bits)| **bits != 0)?;
@@ -177,7 +193,7 @@ impl PageFtl {
 }
 
 /// Notes that pages were copied out of blocks in SLC mode.
-fn moved_from_slc(unit: u32, moved: u32, ops: &mut Ops) {
+pub(in crate::ftl) fn moved_from_slc(unit: u32, moved: u32, ops: &mut Ops) {
     ops.of_slc(true);
     ops.copies(unit, moved);
     ops.of_slc(false);

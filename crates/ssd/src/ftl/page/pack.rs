@@ -60,6 +60,9 @@ impl PageFtl {
 
     /// The page that the next write of a page of the host takes, if no collection comes before it.
     pub(in crate::ftl) fn next_page(&self, home: Home, handle: u8) -> Option<u32> {
+        if self.caches(home.unit) {
+            return self.next_slc_page(home.unit);
+        }
         let state = &self.units[home.unit as usize];
         let (frontier, open) = self.frontier_of(home, handle).unwrap_or((state.host, state.open));
         let next = if open > 0 { frontier.next } else { self.rules.page_from(frontier.next) };
@@ -126,7 +129,7 @@ impl PageFtl {
     }
 
     /// True if some full block has so few valid units that collecting it gains a page of flash.
-    pub(super) fn some_block_gains(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn some_block_gains(&self, unit: u32) -> bool {
         let blocks = &self.units[unit as usize].blocks;
         let gains = |block: &u32| blocks.is_full(*block) && !self.rules.gains_nothing(blocks.valid(*block));
         (0..blocks.count() as u32).any(|block| gains(&block))

@@ -92,6 +92,21 @@ impl PageFtl {
         self.slc.as_ref().map_or(0, |slc| slc.units[unit as usize].erased.len() as u64)
     }
 
+    /// True if pages of the host may go to the cache: there is one, and this is not preconditioning.
+    pub(in crate::ftl) fn uses_slc(&self) -> bool {
+        self.slc.as_ref().is_some_and(|slc| !slc.is_bypassed)
+    }
+
+    /// True if there is a cache.
+    pub(in crate::ftl) fn has_slc(&self) -> bool {
+        self.slc.is_some()
+    }
+
+    /// Blocks of a unit that are kept in SLC mode.
+    pub(in crate::ftl) fn kept_in_slc(&self) -> u64 {
+        self.slc.as_ref().map_or(0, |slc| slc.rules.kept.into())
+    }
+
     /// True if the block is in SLC mode.
     #[inline]
     pub(in crate::ftl) fn is_slc_block(&self, unit: u32, block: u32) -> bool {
@@ -146,35 +161,53 @@ impl PageFtl {
     }
 
     /// True if the open block of the cache takes one more page.
-    pub(super) fn slc_is_open(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn slc_is_open(&self, unit: u32) -> bool {
         let Some(slc) = &self.slc else { return false };
         let own = &slc.units[unit as usize];
         own.open > 0 || own.frontier.next < slc.pages
     }
 
+    /// True if the next page of the host goes to the cache, after folding if need be.
+    pub(super) fn caches(&self, unit: u32) -> bool {
+        self.uses_slc() && (self.slc_takes(unit) || self.must_fold(unit))
+    }
+
+    /// The next page of the open block of the cache, if that takes one more.
+    pub(super) fn next_slc_page(&self, unit: u32) -> Option<u32> {
+        let slc = self.slc.as_ref().filter(|_| self.slc_is_open(unit))?;
+        let Frontier { block, next } = slc.units[unit as usize].frontier;
+        Some(block * self.rules.pages_per_block.get() as u32 + next)
+    }
+
     /// True if the cache takes a page of the host without folding.
-    pub(super) fn slc_takes(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn slc_takes(&self, unit: u32) -> bool {
+        self.slc_takes_beside(unit, 0)
+    }
+
+    /// As [`PageFtl::slc_takes`], after something else took so many erased blocks.
+    pub(in crate::ftl) fn slc_takes_beside(&self, unit: u32, taken: u64) -> bool {
         let Some(slc) = self.slc.as_ref().filter(|slc| !slc.is_bypassed) else { return false };
         let own = &slc.units[unit as usize];
         let has_kept = !own.erased.is_empty() || !own.stale.is_empty();
-        self.slc_is_open(unit) || has_kept || self.more_dynamic(unit) > 0
+        self.slc_is_open(unit) || has_kept || self.more_dynamic(unit, taken) > 0
     }
 
-    /// Blocks that may be opened in SLC mode besides those kept in it: their share of the blocks without data of main blocks.
-    fn more_dynamic(&self, unit: u32) -> u64 {
+    /// Blocks that may be opened in SLC mode besides those kept in it, after something else took so many: their share of the blocks
+    /// without data of main blocks.
+    fn more_dynamic(&self, unit: u32, taken: u64) -> u64 {
         let Some(slc) = &self.slc else { return 0 };
         if slc.rules.share == 0.0 {
             return 0;
         }
         let dynamic = u64::from(slc.units[unit as usize].dynamic);
-        let spare = self.spare_blocks(unit);
+        let spare = self.spare_blocks(unit).saturating_sub(taken);
         let most = crate::quantity::round_to_u64((slc.rules.share * (spare + dynamic) as f64).floor());
         most.saturating_sub(dynamic).min(spare)
     }
 
     /// Opens a block of the cache, if one can be opened.
     fn open_slc(&mut self, unit: u32, ops: &mut Ops) {
-        let dynamic = self.more_dynamic(unit) > 0;
+        let dynamic = self.more_dynamic(unit, 0) > 0;
         let Some(slc) = &mut self.slc else { return };
         let own = &mut slc.units[unit as usize];
         if own.erased.is_empty()
@@ -284,7 +317,7 @@ impl PageFtl {
     }
 
     /// The open block of the cache takes no more pages, if it is one that a collection may take. Returns whether there was one.
-    pub(super) fn retire_slc(&mut self, unit: u32) -> bool {
+    pub(in crate::ftl) fn retire_slc(&mut self, unit: u32) -> bool {
         let Some(slc) = &mut self.slc else { return false };
         let Frontier { block, next } = slc.units[unit as usize].frontier;
         if next >= slc.pages || slc.keeps(block) {
@@ -308,7 +341,7 @@ impl PageFtl {
     }
 
     /// A block of the cache that has nothing valid is erased.
-    pub(super) fn release_slc(&mut self, unit: u32, block: u32, ops: &mut Ops) {
+    pub(in crate::ftl) fn release_slc(&mut self, unit: u32, block: u32, ops: &mut Ops) {
         let Some(slc) = &mut self.slc else { return };
         let state = &mut self.units[unit as usize];
         if slc.keeps(block) {
@@ -345,7 +378,7 @@ impl PageFtl {
                 sum.min_erases = sum.min_erases.min(erases);
                 sum.max_erases = sum.max_erases.max(erases);
             }
-            let more = (own.erased.len() + own.stale.len()) as u64 + self.more_dynamic(unit);
+            let more = (own.erased.len() + own.stale.len()) as u64 + self.more_dynamic(unit, 0);
             let left = slc.pages - own.frontier.next;
             sum.room += more * u64::from(slc.pages) + u64::from(left);
         }

@@ -44,7 +44,8 @@ impl PageFtl {
 
     /// Blocks that the unit may still open for the host.
     pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
-        self.units[unit as usize].blocks.free().saturating_sub(self.rules.held_back)
+        let state = &self.units[unit as usize];
+        state.blocks.free().saturating_sub(self.rules.held_back + state.beside)
     }
 
     /// Moves a page of the victim, or erases it when it has none left. A victim to level wear is the least worn block.
@@ -240,7 +241,13 @@ impl PageFtl {
     }
 
     /// As [`PageFtl::relocate`], for no group of moved pages.
-    pub(super) fn carry(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
+    pub(in crate::ftl) fn carry(
+        &mut self,
+        unit: u32,
+        from: u32,
+        frontier: Frontier,
+        ops: &mut Ops,
+    ) -> Frontier {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let words = self.rules.words_per_block;
         let map = self.map_of(unit);

@@ -71,7 +71,7 @@ pub(super) fn of_cells(
         return;
     }
     // A block in SLC mode holds a mapping unit.
-    if has("slc.kind") && (ftl != "page" || mapped > 1 || pages_per_block < 3) {
+    if has("slc.kind") && (!matches!(ftl, "page" | "dftl") || mapped > 1 || pages_per_block < 3) {
         return;
     }
     settings.retain(|(key, _)| !(has(key) || *key == "gc.copyback" && has("nand.programs")));

@@ -186,9 +186,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             }
             settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
             settings.extend(of_host(open, slots, depth));
-            let superblocks =
-                settings.iter().any(|(key, value)| *key == "alloc.kind" && value == "superblock");
-            of_cells(&mut settings, if superblocks { &[] } else { slc }, (pages_per_block, 1), ftl);
+            of_cells(&mut settings, slc, (pages_per_block, 1), ftl);
             settings
         })
 }
