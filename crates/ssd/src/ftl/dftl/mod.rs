@@ -7,7 +7,7 @@
 //! Translation pages have blocks of their own, which are collected like those of data, by the same policy (`collect.rs`).
 //!
 //! The map itself is that of [`PageFtl`]: the keys behind the logical pages are translation pages. It always says
-//! where a page is; this module says what it costs to know it. Each unit has a map of its own, or all units share one whose
+//! where a page is; the cost of a lookup is determined here. Each unit has a map of its own, or all units share one whose
 //! translation pages lie in turn over them (`shared.rs`).
 //!
 //! Choices that the paper leaves open: one plain LRU list (the paper's is segmented); a load is made before the write-back
