@@ -49,7 +49,7 @@ pub fn simulate_sharing(
 ) -> Result<Value, Error> {
     let started = Instant::now();
     let mut reporter = Reporter::new(progress, started);
-    let mut config = run.config()?;
+    let (mut config, ineffective) = run.config_noting()?;
     let save = SaveState::of(run, &mut config)?;
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
@@ -79,14 +79,13 @@ pub fn simulate_sharing(
     watch.start(&mut simulation)?;
     let preconditioned = started.elapsed();
 
-    let sectors = simulation.geometry().capacity_sectors();
     let mut warmup = method.map(|method| Warmup::new(method, &mut simulation));
+    let sectors = simulation.geometry().capacity_sectors();
     let mut feed = workloads.feed(run.wrap, sectors, simulation.arbitrates())?;
     serve(&mut feed, &length, &mut simulation, warmup.as_mut(), &mut watch, &mut reporter)?;
     drop(feed);
     let warmup = warmup.map(|warmup| warmup.finish(&mut simulation)).transpose()?;
     let ended = started.elapsed();
-
     let watched = watch.finish(&mut simulation)?;
     let whole = simulation.stats();
     let alone = alone::run(run, fresh, &workloads, &whole, warmup.as_ref(), &mut reporter)?;
@@ -100,7 +99,7 @@ pub fn simulate_sharing(
         warmup,
         alone,
         capacities,
-        ineffective: run.config_noting().map(|(_, settings)| settings).unwrap_or_default(),
+        ineffective,
         setup_wall: setup,
         precondition_wall: preconditioned.saturating_sub(setup),
         wall: ended.saturating_sub(preconditioned),
