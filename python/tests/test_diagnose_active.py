@@ -38,6 +38,12 @@ def test_a_healthy_drive_is_healthy_and_its_values_are_near() -> None:
     drive = diagnosis["drive"]
     assert drive["buffer_bytes"]["value"] == pytest.approx(512 * KIB, rel=0.1)
     assert drive["mapping_unit_bytes"]["value"] == 4 * KIB
+    # Sizes are whole bytes, not rounded to some digits.
+    assert all(
+        isinstance(drive[name][end], int)
+        for name in ("mapping_unit_bytes", "buffer_bytes")
+        for end in ("value", "high")
+    )
     assert drive["map_cache_bytes"] is None
     assert drive["spare"]["value"] == pytest.approx(0.12, abs=0.02)
     assert drive["write_amplification"]["low"] < 4.5 < drive["write_amplification"]["high"]

@@ -118,12 +118,16 @@ def _drive(buffered: Buffer, mapped: Mapping, collected: Collection) -> dict[str
     }
     counted = {"write_amplification"} if collected.counted else set()
     return {
-        name: None if span is None else _value(span, "counter" if name in counted else "inferred")
+        name: None
+        if span is None
+        else _value(span, "counter" if name in counted else "inferred", whole=name.endswith("_bytes"))
         for name, span in spans.items()
     }
 
 
-def _value(span: Span, method: str) -> dict[str, object]:
+def _value(span: Span, method: str, *, whole: bool) -> dict[str, object]:
+    """A value with its interval; bytes are whole numbers, as sizes are."""
     wide = span.high > 2 * max(span.low, 1e-12) if span.high else False
-    fields: dict[str, object] = {name: rounded(getattr(span, name)) for name in ("value", "low", "high")}
+    form = round if whole else rounded
+    fields: dict[str, object] = {name: form(getattr(span, name)) for name in ("value", "low", "high")}
     return fields | {"sure": _SURE / 2 if wide else _SURE, "method": method}
