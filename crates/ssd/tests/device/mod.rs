@@ -25,4 +25,5 @@ mod scheduling;
 mod slc;
 mod superblocks;
 mod suspension;
+mod victims;
 mod zones;
