@@ -103,8 +103,10 @@ def test_a_victim_that_frees_nothing_is_the_fault_of_its_policy() -> None:
     expected = r": expected one with stale pages, such as block \d+ \(\d+ of \d+ valid\)$"
     with pytest.raises(FlashweirError, match=r"^gc\.victim: None, no block of unit \d" + expected):
         simulate(WRITES, set={**DRIVE, "gc.victim": lambda _: None})
+    # The blocks of the other half stay valid.
+    half = WRITES.replace("span=64MiB", "span=32MiB")
     with pytest.raises(FlashweirError, match=r"^gc\.victim: block \d+ of unit \d, with (\d+) of \1 .*" + expected):
-        simulate(WRITES, set={**DRIVE, "gc.victim": lambda view: view.blocks[view.valid.argmax()]})
+        simulate(half, set={**DRIVE, "gc.victim": lambda view: view.blocks[view.valid.argmax()]})
 
 
 EXITS = """
