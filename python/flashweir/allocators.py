@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
-from flashweir.functions import load_function
+from flashweir.functions import called_exit, load_function
 
 
 class TenantFeatures(TypedDict):
@@ -51,8 +51,8 @@ def as_native(allocator: Allocator | str) -> Callable[[str], str]:
             answer = decide(json.loads(features))
         except (Exception, KeyboardInterrupt):
             raise
-        except BaseException as error:  # `sys.exit` among them: it would end the command without a word
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        except BaseException as error:  # `sys.exit` among them: it would end the command without a message
+            raise RuntimeError(f"the allocator {called_exit(error)}: expected an answer") from error
         if inspect.iscoroutine(answer):
             answer.close()
             raise TypeError("an async function: expected one that returns channels")

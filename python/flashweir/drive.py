@@ -8,14 +8,14 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from flashweir import _native
-from flashweir._native import ConfigError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.allocators import Allocator, as_native
 from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
 from flashweir.arguments import check_path, in_python
-from flashweir.external import given, split
+from flashweir.external import Given, given, split, to_load
 from flashweir.options import run
 from flashweir.options.option import as_spec, checked, declared
 from flashweir.parts import LatencyParts
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MAX_U64 = (1 << 64) - 1
+_T = TypeVar("_T")
 
 
 class Drive:
@@ -87,17 +88,26 @@ class Drive:
             spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": spec_options}
             native = None if allocator is None else as_native(allocator)
             try:
-                with given(functions):
+                with given(functions) as self._given:
                     self._drive = _native.Drive(as_json(spec), as_native_progress(progress), native)
             except ConfigError as error:
                 name_device(error, Path(scratch))
                 raise
 
     @classmethod
-    def _of(cls, drive: _native.Drive) -> Self:
+    def _of(cls, drive: _native.Drive, policies: Given) -> Self:
         made = cls.__new__(cls)
-        made._drive = drive  # noqa: SLF001 - its own class
+        made._drive, made._given = drive, policies  # noqa: SLF001 - its own class
         return made
+
+    def _step(self, call: Callable[..., _T], *args: object) -> _T:
+        """Calls the native drive. The exception of a policy becomes the cause of an error."""
+        try:
+            return call(*args)
+        except FlashweirError as error:
+            if type(error) is FlashweirError:  # others are about the call
+                self._given.explain(error)
+            raise
 
     @property
     def now_ns(self) -> int:
@@ -170,7 +180,7 @@ class Drive:
         if (number := self._submit_one(given)) is not None:
             return range(number, number + 1)
         found = columns(given, self._drive.now_ns, self._drive.tenants)
-        first = self._drive.submit(*found)
+        first = self._step(self._drive.submit, *found)
         return range(first, first + len(found.op))
 
     def _submit_one(self, given: Mapping[str, object]) -> int | None:
@@ -185,7 +195,7 @@ class Drive:
             return None
         if max(offset, length, time_ns or 0) > _MAX_U64:
             return None
-        return self._drive.submit_one(OPERATIONS.index(op), offset, length, time_ns, tenant or 0)
+        return self._step(self._drive.submit_one, OPERATIONS.index(op), offset, length, time_ns, tenant or 0)
 
     def advance_to(self, time_ns: int) -> None:
         """Advances the present: everything due by then happens. Idempotent.
@@ -195,7 +205,7 @@ class Drive:
             FlashweirError: the drive is closed, or can't go on.
             KeyboardInterrupt: Ctrl-C; the present lies somewhere on the way.
         """
-        self._drive.advance_to(_time(time_ns, "time_ns"))
+        self._step(self._drive.advance_to, _time(time_ns, "time_ns"))
 
     def wait(self, until_ns: int | None = None) -> "npt.NDArray[np.void]":
         """Advances the present to the next completion, but not beyond `until_ns`, and polls.
@@ -207,12 +217,12 @@ class Drive:
             ConfigError: the limit lies before the present.
             FlashweirError: the drive is closed, or can't go on.
         """
-        self._drive.advance_to_completion(None if until_ns is None else _time(until_ns, "until_ns"))
+        self._step(self._drive.advance_to_completion, None if until_ns is None else _time(until_ns, "until_ns"))
         return self.poll()
 
     def drain(self) -> None:
         """Advances the present until nothing is outstanding; completions are there to be polled."""
-        self._drive.drain()
+        self._step(self._drive.drain)
 
     def poll(self) -> "npt.NDArray[np.void]":
         """Takes the requests that have completed by the present and were not polled before.
@@ -224,14 +234,14 @@ class Drive:
         """
         import numpy as np
 
-        return np.frombuffer(self._drive.poll(), dtype=_record(self._drive.latency_parts))
+        return np.frombuffer(self._step(self._drive.poll), dtype=_record(self._drive.latency_parts))
 
     def fork(self) -> Self:
         """A second drive in the same state, outstanding requests included.
 
         Neither sees what is done to the other. Maps are shared until one side writes them, so a fork is cheap.
         """
-        return self._of(self._drive.fork())
+        return self._of(self._step(self._drive.fork), self._given)
 
     def stats(self) -> Result:
         """The statistics at the present: requests that are complete, flash commands that were made.
@@ -239,14 +249,14 @@ class Drive:
         Its fields are those of `simulate`. Where times are worked out at once (`engine` is `busy-until`), flash
         commands count from when their request arrives.
         """
-        return Result(self._drive.stats())
+        return Result(self._step(self._drive.stats))
 
     def reset_stats(self) -> None:
         """Forgets the statistics so far: those to come are about requests submitted from now on.
 
         Wear, and what an allocator did, go on from when the drive was new.
         """
-        self._drive.reset_stats()
+        self._step(self._drive.reset_stats)
 
     def finish(self) -> Result:
         """Ends the run as `simulate` does, which lets everything submitted complete, and closes the drive.
@@ -254,7 +264,7 @@ class Drive:
         Returns:
             The result of the whole run. `fork().finish()` says what it would be, and the drive goes on.
         """
-        return Result(self._drive.finish())
+        return Result(self._step(self._drive.finish))
 
     def save(self, path: AnyPath) -> None:
         """Writes the complete state to a file, outstanding requests and completions that were not polled included.
@@ -264,7 +274,7 @@ class Drive:
         Raises:
             FlashweirError: the file can't be written, or the drive is closed.
         """
-        self._drive.save(os.fsdecode(path))
+        self._step(self._drive.save, os.fsdecode(path))
 
     @classmethod
     def load(
@@ -280,19 +290,25 @@ class Drive:
             path: the file.
             allocator: for a drive with `tenants.channels=external` and no `tenants.channels_file`: a function can't be
                 saved with the drive.
-            policies: the same for functions that were given for other keys: `{"gc.victim": pick}`.
+            policies: the same for functions that were given for other keys: `{"gc.victim": pick}`; all of them, and no
+                others.
 
         Raises:
             ConfigError: the file is no saved drive, is damaged, or was saved by another engine (by another build of
-                flashweir): its state may mean something else there.
+                flashweir): its state may mean something else there. A function is missing, or is not asked.
         """
         native = None if allocator is None else as_native(allocator)
-        with given(split(policies or {})[1]):
-            return cls._of(_native.Drive.load(os.fsdecode(path), native))
+        with given(to_load(policies)) as mine:
+            drive = _native.Drive.load(os.fsdecode(path), native)
+        if unused := [slot for slot in mine.functions if slot not in mine.asked]:
+            drive.close()
+            raise ConfigError(f"policies: {unused[0]}: the saved drive asks no such function: leave it out")
+        return cls._of(drive, mine)
 
     def close(self) -> None:
         """Lets go of the drive and its memory. Idempotent."""
         self._drive.close()
+        self._given = Given({})
 
     def __enter__(self) -> Self:
         return self

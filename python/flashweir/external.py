@@ -10,22 +10,20 @@ function, which may keep them.
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flashweir import answers
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.allocators import as_native
-from flashweir.functions import load_function
+from flashweir.functions import called_exit, load_function
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["BackgroundView", "ClassifierView", "DestageView", "PlannerView", "VictimView"]
-
-# Kinds of background work, by their number in the engine.
-_WORK = {"collect": 0, "level": 1, "write_back": 2}
 
 
 @dataclass(slots=True)
@@ -149,15 +147,33 @@ class ClassifierView:
 Policy = Callable[[Any], Any]
 
 
-class _Given:
-    """Functions given to one call, and the exception that one of them raised."""
+class Given:
+    """Functions given to one call, or to a drive that is stepped, and the exception that one of them raised."""
 
-    def __init__(self, functions: Mapping[str, Policy]) -> None:
+    def __init__(self, functions: Mapping[str, Policy], instead: str = "simulate(set={{{slot!r}: function}})") -> None:
+        """Takes functions by slot. `instead` is the call that gives one, for messages."""
         self.functions = functions
+        self.instead = instead
+        self.asked: set[str] = set()
         self.raised: BaseException | None = None
+        self._interrupted = False
+
+    def explain(self, error: FlashweirError) -> None:
+        """Makes the exception of a function the cause of the error that it led to.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C in a function; of later errors it is the cause.
+        """
+        raised = self.raised
+        if isinstance(raised, KeyboardInterrupt) and not self._interrupted:
+            self._interrupted = True
+            raise raised from None
+        if raised is not None:
+            # `sys.exit` is a failure of its function.
+            error.__cause__ = raised
 
 
-_given: contextvars.ContextVar[_Given | None] = contextvars.ContextVar("_given", default=None)
+_given: contextvars.ContextVar[Given | None] = contextvars.ContextVar("_given", default=None)
 
 
 def split(settings: Mapping[str, object]) -> tuple[dict[str, object], dict[str, Policy]]:
@@ -179,20 +195,34 @@ def split(settings: Mapping[str, object]) -> tuple[dict[str, object], dict[str, 
     return plain, functions
 
 
+def to_load(policies: object) -> Given:
+    """The functions for a drive that is loaded.
+
+    Raises:
+        ConfigError: they are no functions by keys that take one.
+    """
+    if policies is None:
+        policies = {}
+    if not isinstance(policies, Mapping):
+        raise ConfigError(f"policies: {answers.shown(policies)}: expected a mapping of keys to functions")
+    for key, function in policies.items():
+        if key not in _SLOTS:
+            raise ConfigError(f"policies: {key!r}: expected one of {', '.join(_SLOTS)}")
+        if not callable(function):
+            raise ConfigError(f"policies: {key}: {answers.shown(function)}: expected a function")
+    return Given(policies, "Drive.load(..., policies={{{slot!r}: function}})")
+
+
 @contextlib.contextmanager
-def given(functions: Mapping[str, Policy]) -> Iterator[None]:
+def given(functions: Mapping[str, Policy] | Given) -> Iterator[Given]:
     """Makes functions known to the simulations that the body sets up; their exceptions become causes of its errors."""
-    mine = _Given(functions)
+    mine = functions if isinstance(functions, Given) else Given(functions)
     token = _given.set(mine)
     try:
-        yield
+        yield mine
     except FlashweirError as error:
-        raised = mine.raised
-        if raised is None:
-            raise
-        if not isinstance(raised, Exception):
-            raise raised from None
-        raise error from raised
+        mine.explain(error)
+        raise
     finally:
         _given.reset(token)
 
@@ -204,15 +234,16 @@ def load(slot: str, file: str) -> Callable[..., object]:
         ConfigError: there is no such function.
     """
     mine = _given.get()
-    if file:
-        function = load_function(file, f"{slot}=external")
-    else:
-        found = mine.functions.get(slot) if mine else None
-        if found is None:
-            key = _SLOTS[slot][1]
-            raise ConfigError(f"expected a function: {key}=FILE.py:FUNCTION, or simulate(set={{{slot!r}: function}})")
-        function = found
-    adapted = _SLOTS[slot][0](function)
+    adapt, key = _SLOTS[slot]
+    function = _of_file(file, key, mine) if file else None
+    if function is None:
+        function = mine.functions.get(slot) if mine else None
+        if mine is None or function is None:
+            instead = (mine or Given({})).instead.format(slot=slot)
+            raise ConfigError(f"expected a function: {key}=FILE.py:FUNCTION, or {instead}")
+        mine.asked.add(slot)
+    adapted = adapt(function)
+    place = file or f"function {getattr(function, '__name__', type(function).__name__)}"
 
     def ask(*view: object) -> object:
         try:
@@ -222,10 +253,20 @@ def load(slot: str, file: str) -> Callable[..., object]:
                 mine.raised = error
             if isinstance(error, (Exception, KeyboardInterrupt)):
                 raise
-            # `sys.exit` among them, which would end the command without a message.
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+            # It would end the command without a message.
+            raise ConfigError(f"{place} {called_exit(error)}: expected an answer") from error
 
     return ask
+
+
+def _of_file(file: str, key: str, mine: Given | None) -> Policy:
+    """The function of a file, which runs now."""
+    try:
+        return load_function(file, key)
+    except BaseException as error:
+        if mine is not None:
+            mine.raised = error.__cause__ if isinstance(error, ConfigError) else error
+        raise
 
 
 def _victim(function: Policy) -> Callable[..., int | None]:
@@ -244,7 +285,7 @@ def _victim(function: Policy) -> Callable[..., int | None]:
             np.frombuffer(erases, "<u4"),
         )
         answer = function(view)
-        return None if answer is None else _number(answer, "the number of a block, or None")
+        return None if answer is None else answers.number(answer, "the number of a block, or None")
 
     return ask
 
@@ -261,15 +302,8 @@ def _planner(function: Policy) -> Callable[..., list[int]]:
             np.frombuffer(spare, "<u8"),
             np.frombuffer(under_way, "?"),
         )
-        answer = function(view)
-        if isinstance(answer, np.ndarray):
-            if answer.dtype.kind in "iu":
-                units: list[int] = answer.tolist()
-                return units
-            answer = None
-        if not isinstance(answer, Iterable):
-            raise TypeError(f"{answer!r}: expected numbers of units, as a list or array (np.flatnonzero of a mask)")
-        return [_number(unit, "numbers of units") for unit in answer]
+        expected = "numbers of units, as a list or an array of one dimension (np.flatnonzero of a mask)"
+        return answers.numbers(function(view), "numbers of units", expected)
 
     return ask
 
@@ -287,31 +321,9 @@ def _background(function: Policy) -> Callable[..., tuple[list[tuple[int, int, bo
             np.frombuffer(spare, "<u8"),
             np.frombuffer(under_way, "?"),
         )
-        answer = function(view)
-        again = None
-        if isinstance(answer, Mapping):
-            unknown = set(answer) - {"steps", "ask_again_ns"}
-            if unknown:
-                raise TypeError(f"{min(unknown)!r}: expected steps and ask_again_ns")
-            if answer.get("ask_again_ns") is not None:
-                again = _number(answer["ask_again_ns"], "ask_again_ns, a time in ns")
-            answer = answer.get("steps", ())
-        if not isinstance(answer, Iterable) or isinstance(answer, str):
-            raise TypeError(f"{answer!r}: expected steps, as (unit, work) or (unit, work, 'should')")
-        return [_step(step) for step in answer], again
+        return answers.steps(function(view))
 
     return ask
-
-
-def _step(step: object) -> tuple[int, int, bool]:
-    """One step, checked."""
-    expected = "expected (unit, work) or (unit, work, 'should'), with work 'collect', 'level' or 'write_back'"
-    if not isinstance(step, (tuple, list)) or len(step) not in (2, 3):
-        raise TypeError(f"{step!r}: {expected}")
-    unit, work, *rest = step
-    if work not in _WORK or rest not in ([], ["should"]):
-        raise TypeError(f"{step!r}: {expected}")
-    return _number(unit, "the number of a unit"), _WORK[work], bool(rest)
 
 
 def _destage(function: Policy) -> Callable[..., bool | int]:
@@ -321,7 +333,7 @@ def _destage(function: Policy) -> Callable[..., bool | int]:
         answer = function(DestageView(now_ns, idle_since_ns, dirty_pages, pages))
         if isinstance(answer, (bool, np.bool_)):
             return bool(answer)
-        return _number(answer, "True, False, or a time in ns")
+        return answers.time_ns(answer, "True, False, or a time in ns")
 
     return ask
 
@@ -338,25 +350,10 @@ def _classifier(function: Policy) -> Callable[..., list[int]]:
             np.frombuffer(lived, "<i8"),
             np.frombuffer(handles, "u1"),
         )
-        answer = function(view)
-        if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
-            answer = answer.tolist()
-        if not isinstance(answer, Iterable) or isinstance(answer, str):
-            raise TypeError(f"{answer!r}: expected a group for each page, as a list or array of whole numbers")
-        # One that is too large for the engine's numbers is none of its groups either.
-        return [min(_number(group, "the number of a group"), 2**32 - 1) for group in answer]
+        expected = "a group for each page, as a list or array of whole numbers"
+        return answers.numbers(function(view), "the number of a group", expected)
 
     return ask
-
-
-def _number(value: object, expected: str) -> int:
-    """A whole number that is not negative, numpy's included."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{value!r}: expected {expected}")
-    number = value.__index__()
-    if not 0 <= number < 2**63:
-        raise ValueError(f"{number}: expected {expected}")
-    return int(number)
 
 
 # Slots that take functions: their form, and the key that names a file.

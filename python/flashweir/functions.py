@@ -33,7 +33,8 @@ def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[...
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # `sys.exit` among them: it would end the command without a message
-        why = " ".join(f"{type(error).__name__}: {error}".split())
+        is_exit = not isinstance(error, Exception)
+        why = f"it {called_exit(error)}" if is_exit else " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(f"{user} {place!r}: {file} does not run: {why}") from error
     found = getattr(module, name, None)
     if not callable(found):
@@ -42,3 +43,10 @@ def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[...
         raise ConfigError(f"{user} {place!r}: {file} has {known} {name}")
     function: Callable[..., Any] = found
     return function
+
+
+def called_exit(error: BaseException) -> str:
+    """Words for an exception that ends a program: `called sys.exit(0)`."""
+    if not isinstance(error, SystemExit):
+        return f"raised {type(error).__name__}"
+    return f"called sys.exit({'' if error.code is None else repr(error.code)})"

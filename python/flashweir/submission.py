@@ -127,6 +127,10 @@ def columns(fields: Mapping[str, object], now_ns: int, tenants: Sequence[str]) -
 def _array(value: object, name: str) -> "npt.NDArray[Any]":
     import numpy as np
 
+    mask = np.asarray(getattr(value, "mask", False) if isinstance(value, np.ma.MaskedArray) else False)
+    if mask.any():
+        masked = f"{int(mask.sum())} of {mask.size}"
+        raise ConfigError(f"{name}: {masked} values are masked; expected a value for each request")
     try:
         array = np.asarray(value)
     except ValueError as error:

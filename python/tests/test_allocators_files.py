@@ -76,7 +76,7 @@ def test_a_key_that_names_no_allocator_is_refused(
     Path("own.py").write_text(HALVES, encoding="utf-8")
     settings = [*SETTINGS, "--set=tenants.channels=external", f"--set=tenants.channels_file={place}"]
     line = refused("simulate", *STREAMS, *settings)
-    assert line == f"tenants.channels=external: tenants.channels=external {message}"
+    assert line == f"tenants.channels=external: tenants.channels_file {message}"
     with pytest.raises(FlashweirError, match=r"^allocator, window 0: KeyError: 'nothing'$") as caught:
         flashweir.simulate(
             TENANTS, set={**DRIVE, "tenants.channels": "external", "tenants.channels_file": "own.py:nothing"}

@@ -125,7 +125,7 @@ def goes_on(drive: Drive, policies: dict[str, Any], saved: Path) -> bool:
 def test_a_drive_that_is_stepped_forked_and_loaded_keeps_its_policy(tmp_path: Path) -> None:
     policies = {"gc.victim": oldest}
     assert goes_on(Drive(set={**DRIVE, **policies}), policies, tmp_path / "drive")
-    with pytest.raises(ConfigError, match=r"gc\.victim_file=FILE\.py:FUNCTION"):
+    with pytest.raises(ConfigError, match=r"Drive\.load\(\.\.\., policies="):
         Drive.load(tmp_path / "drive")
 
 
@@ -218,7 +218,7 @@ def test_a_function_needs_a_slot_and_a_slot_a_function() -> None:
         simulate(WRITES, set={"buffer.bytes": oldest})
     with pytest.raises(ConfigError, match=r"^gc\.victim=external: expected a function: gc\.victim_file="):
         simulate(WRITES, set={**DRIVE, "gc.victim": "external"})
-    with pytest.raises(ConfigError, match=r"^gc\.victim=external: gc\.victim=external 'no\.py:f': expected FILE"):
+    with pytest.raises(ConfigError, match=r"^gc\.victim=external: gc\.victim_file 'no\.py:f': expected FILE"):
         simulate(WRITES, set={**DRIVE, "gc.victim": "external", "gc.victim_file": "no.py:f"})
 
 

@@ -170,6 +170,8 @@ struct Asked<V, A> {
     slot: &'static str,
     ask: Ask<V, A>,
     view: V,
+    /// The answer to `view`.
+    last: Option<A>,
     remembered: Remembered<V, A>,
     failure: Option<String>,
 }
@@ -197,8 +199,14 @@ impl<V, A> fmt::Debug for Outside<V, A> {
 
 impl<V: Viewed, A: Answer> Outside<V, A> {
     fn new(slot: &'static str, ask: Option<Ask<V, A>>) -> Self {
-        let asked =
-            |ask| Asked { slot, ask, view: V::default(), remembered: Remembered::default(), failure: None };
+        let asked = |ask| Asked {
+            slot,
+            ask,
+            view: V::default(),
+            last: None,
+            remembered: Remembered::default(),
+            failure: None,
+        };
         Self(ask.map(|ask| Arc::new(Mutex::new(asked(ask)))))
     }
 
@@ -214,11 +222,12 @@ impl<V: Viewed, A: Answer> Outside<V, A> {
         check: impl FnOnce(&V, &A) -> Result<(), String>,
     ) -> Option<A> {
         let mut asked = self.lock()?;
-        let Asked { ask, view, remembered, failure, .. } = &mut *asked;
+        let Asked { ask, view, last, remembered, failure, .. } = &mut *asked;
         if failure.is_some() {
             return None;
         }
         fill(view);
+        *last = None;
         if let Some(answer) = remembered.find(view) {
             return Some(answer.clone());
         }
@@ -226,6 +235,7 @@ impl<V: Viewed, A: Answer> Outside<V, A> {
         match answer {
             Ok(answer) => {
                 remembered.keep(view, &answer);
+                *last = Some(answer.clone());
                 Some(answer)
             }
             Err(detail) => {
@@ -233,6 +243,13 @@ impl<V: Viewed, A: Answer> Outside<V, A> {
                 None
             }
         }
+    }
+
+    /// The error that the last answer led to, if `fault` says a reason. None if that answer was remembered from before.
+    pub(crate) fn fault(&self, fault: impl FnOnce(&V, &A) -> Option<String>) -> Option<RunError> {
+        let asked = self.lock()?;
+        let detail = fault(&asked.view, asked.last.as_ref()?)?;
+        Some(RunError::Policy { slot: asked.slot, detail })
     }
 
     fn failure(&self) -> Option<RunError> {

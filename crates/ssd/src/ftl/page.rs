@@ -327,6 +327,9 @@ impl PageFtl {
     }
 
     pub(super) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
+        if let Some(fault) = self.rules.victim.fault(unit, |valid| !self.rules.gains_nothing(valid)) {
+            return fault;
+        }
         let state = &self.units[unit as usize];
         RunError::Stuck {
             unit,

@@ -376,7 +376,10 @@ impl Windows {
         };
         let last = windows.len() == 1;
         let cost = match run(&mut fork, last) {
-            Err(RunError::NoRoom { .. } | RunError::Stuck { .. }) => return Ok(u64::MAX),
+            // A policy that failed stops the run itself.
+            Err(RunError::NoRoom { .. } | RunError::Stuck { .. } | RunError::Policy { .. }) => {
+                return Ok(u64::MAX);
+            }
             other => other?,
         };
         if last {

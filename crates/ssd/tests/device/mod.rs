@@ -27,4 +27,5 @@ mod slc_map;
 mod slc_superblocks;
 mod superblocks;
 mod suspension;
+mod victims;
 mod zones;

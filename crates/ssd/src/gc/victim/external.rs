@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::VictimView;
+use crate::error::RunError;
 use crate::external::{Outside, Victims};
 
 /// Where the policy is.
@@ -36,4 +37,39 @@ pub(super) fn pick(view: &VictimView<'_>, outside: &Outside<Victims, Option<u32>
         _ => Ok(()),
     };
     outside.ask(fill, check).unwrap_or(Some(any))
+}
+
+/// The fault of the last choice for a unit that can't go on: it freed nothing, and another block would have. `gains` is true for the
+/// numbers of valid pages that make a block worth its collection.
+pub(super) fn fault(
+    outside: &Outside<Victims, Option<u32>>,
+    unit: u32,
+    gains: impl Fn(u32) -> bool,
+) -> Option<RunError> {
+    outside.fault(|view, answer| {
+        if view.unit != unit {
+            return None;
+        }
+        let blocks = || view.blocks.iter().zip(&view.valid);
+        let (better, valid) = blocks().min_by_key(|(block, valid)| (**valid, **block))?;
+        if !gains(*valid) {
+            return None;
+        }
+        let pages = view.pages_per_block;
+        let choice = match answer {
+            None => format!("None, no block of unit {unit}"),
+            Some(chosen) => {
+                let (_, valid) = blocks().find(|(block, _)| *block == chosen)?;
+                if gains(*valid) {
+                    return None;
+                }
+                format!(
+                    "block {chosen} of unit {unit}, with {valid} of {pages} pages valid, which frees nothing"
+                )
+            }
+        };
+        Some(format!(
+            "{choice}: expected one with stale pages, such as block {better} ({valid} of {pages} valid)"
+        ))
+    })
 }

@@ -16,6 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::RunError;
 use crate::external::{Outside, Victims};
 use crate::ftl::blocks::{Blocks, Index};
 
@@ -110,6 +111,12 @@ impl Victim {
             Victim::CostBenefit => cost_benefit::pick(view),
             Victim::External(outside) => external::pick(view, outside),
         }
+    }
+
+    /// The error of a unit that can't go on, if a policy outside the engine chose a victim that frees nothing where another one
+    /// would: `gains` says so of numbers of valid pages.
+    pub(crate) fn fault(&self, unit: u32, gains: impl Fn(u32) -> bool) -> Option<RunError> {
+        if let Victim::External(outside) = self { external::fault(outside, unit, gains) } else { None }
     }
 
     /// Gives the policy its function, if it is one outside the engine.

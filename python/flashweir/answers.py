@@ -1,0 +1,81 @@
+"""Checks of the answers of policies in Python: a wrong one is refused in a line that shows it and what was expected."""
+
+import operator
+from collections.abc import Iterable, Mapping
+
+# Kinds of background work, by their number in the engine.
+WORK = {"collect": 0, "level": 1, "write_back": 2}
+# Numbers of units, blocks and groups in the engine.
+_MAX_U32 = (1 << 32) - 1
+_MAX_TIME_NS = (1 << 63) - 1
+_MAX_SHOWN = 60
+
+
+def shown(answer: object) -> str:
+    """An answer in a few words; an array by its type and shape."""
+    dtype, shape = getattr(answer, "dtype", None), getattr(answer, "shape", None)
+    if dtype is not None and shape:
+        return f"an array of {dtype} of shape {shape}"
+    text = " ".join(repr(answer).split())
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
+
+
+def number(value: object, expected: str, limit: int = _MAX_U32) -> int:
+    """A whole number from 0 to `limit`, numpy's included."""
+    wrong = TypeError(f"{shown(value)}: expected {expected}")
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise wrong
+    try:
+        found = operator.index(value)
+    except TypeError:  # an array
+        raise wrong from None
+    if not 0 <= found <= limit:
+        raise ValueError(f"{shown(value)}: expected {expected}")
+    return found
+
+
+def time_ns(value: object, expected: str) -> int:
+    """A time in ns."""
+    return number(value, expected, _MAX_TIME_NS)
+
+
+def numbers(answer: object, each: str, expected: str) -> list[int]:
+    """Whole numbers from 0 on: a list, an array of one dimension, or anything else that has them in order."""
+    import numpy as np
+
+    if isinstance(answer, np.ndarray):
+        if (answer.dtype.kind not in "iu" and answer.size) or answer.ndim != 1 or np.ma.is_masked(answer):
+            raise TypeError(f"{shown(answer)}: expected {expected}")
+        found: list[int] = answer.tolist()
+        if found and not 0 <= min(found) <= max(found) <= _MAX_U32:
+            raise ValueError(f"{min(found) if min(found) < 0 else max(found)}: expected {each}")
+        return found
+    if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
+        raise TypeError(f"{shown(answer)}: expected {expected}")
+    return [number(one, each) for one in answer]
+
+
+def steps(answer: object) -> tuple[list[tuple[int, int, bool]], int | None]:
+    """Steps of background work, and when to ask again."""
+    again = None
+    if isinstance(answer, Mapping):
+        for key in answer:
+            if key not in ("steps", "ask_again_ns"):
+                raise TypeError(f"{shown(key)}: expected steps and ask_again_ns")
+        if answer.get("ask_again_ns") is not None:
+            again = time_ns(answer["ask_again_ns"], "ask_again_ns, a time in ns")
+        answer = answer.get("steps", ())
+    if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
+        raise TypeError(f"{shown(answer)}: expected steps, as (unit, work) or (unit, work, 'should')")
+    return [_step(step) for step in answer], again
+
+
+def _step(step: object) -> tuple[int, int, bool]:
+    expected = "(unit, work) or (unit, work, 'should'), with work 'collect', 'level' or 'write_back'"
+    wrong = TypeError(f"{shown(step)}: expected {expected}")
+    if not isinstance(step, (tuple, list)) or len(step) not in (2, 3):
+        raise wrong
+    unit, *words = step
+    if not all(isinstance(word, str) for word in words) or words[0] not in WORK or words[1:] not in ([], ["should"]):
+        raise wrong
+    return number(unit, "the number of a unit"), WORK[words[0]], len(words) > 1
