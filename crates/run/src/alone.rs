@@ -1,5 +1,5 @@
 //! Runs of each tenant alone: on the drive as preconditioning left it, with its own requests at their own times. The
-//! slowdown that the others cause is then a quotient of two means.
+//! slowdown that the others cause is then a quotient of two means. Power is cut in the run of all only.
 
 use flashweir_ssd::{Simulation, Stats};
 use flashweir_trace::Op;
@@ -26,15 +26,6 @@ pub(crate) fn fresh(run: &RunSpec, simulation: &mut Simulation) -> Option<Simula
         fresh.share_all_channels();
         fresh
     })
-}
-
-/// Refuses what can't be said of tenants that run alone.
-pub(crate) fn check(run: &RunSpec) -> Result<(), Error> {
-    if run.alone && run.power_cut.is_some() {
-        let expected = "expected one of them: power cuts are about the tenants together";
-        return Err(Error::setting("alone with power_cut", expected));
-    }
-    Ok(())
 }
 
 /// Runs each tenant alone. `together` is what is left of the run of all without its warm-up, and `whole` all of it: of

@@ -8,7 +8,6 @@ use flashweir_trace::output::is_standard;
 use serde_json::{Value, json};
 
 use crate::activity::Window;
-use crate::alone;
 use crate::error::Error;
 use crate::explain::Percentile;
 use crate::power;
@@ -79,7 +78,6 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     timeline_window(run)?;
     run.explain.as_deref().map(Percentile::parse).transpose()?;
     power::parse(run.power_cut.as_ref())?;
-    alone::check(run)?;
     // While all run together, the drive is kept as each will find it alone.
     let drives = if run.alone && run.workloads.len() > 1 { 2 } else { 1 };
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;

@@ -54,7 +54,6 @@ pub fn simulate_sharing(
     run.check_outputs()?;
     let run = &run.expanded(Some(&Geometry::new(&config)?))?;
     run.check_outputs()?;
-    alone::check(run)?;
     let activity = Window::parse(run.activity.as_ref())?;
     timeline_window(run)?;
     let method = run.warmup.as_deref().map(Method::parse).transpose()?;

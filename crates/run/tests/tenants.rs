@@ -177,12 +177,21 @@ fn plans_know_of_runs_alone() {
     assert_eq!((&with["alone"], &without["alone"]), (&json!(2), &json!(0)));
     assert!(same(number(&with["memory_bytes"]), 2.0 * number(&without["memory_bytes"])));
     let cut = RunSpec { power_cut: Some(json!(3)), ..run };
-    let refused = simulate(&cut, &mut |_| true).expect_err("refused").to_string();
-    assert_eq!(
-        refused,
-        "alone with power_cut: expected one of them: power cuts are about the tenants together"
-    );
-    assert_eq!(plan(&cut).expect_err("refused").to_string(), refused);
+    plan(&cut).expect("a plan");
+}
+
+#[test]
+fn power_is_cut_in_the_run_of_all_and_not_in_those_alone() {
+    let run = |power_cut: Option<serde_json::Value>| {
+        simulate(&RunSpec { power_cut, ..spec(&halves(), &[]) }, &mut |_| true).expect("a legal run")
+    };
+    let (plain, mut cut) = (run(None), run(Some(json!(30))));
+    let cuts = cut.as_object_mut().and_then(|result| result.remove("power_cuts")).expect("cuts");
+    assert_eq!((&cuts["cuts"], &cuts["flushed_sectors_lost"]), (&json!(30), &json!(0)));
+    assert!(plain["fairness"]["jain"].is_f64());
+    for key in ["tenants", "fairness", "latency_us", "counters"] {
+        assert_eq!(cut[key], plain[key], "{key}");
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) use observers::Observers;
 pub(crate) trait Content: Clone {
     /// True if the content is followed.
     const ON: bool;
+    /// The drive begins to work at a request, or at a part of one, that changes or flushes data.
+    fn enter(&mut self, _request: u64) {}
     /// The host writes sectors of a page in request `request`: a new version, staged.
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>);
     /// Copies the data staged at `from` to `to`, beneath data that is staged there later.

@@ -35,6 +35,14 @@ impl Drive {
             let expected = "the drive keeps no journal; expected one that was opened with it";
             return Err(Error::setting("power cuts", expected));
         }
+        if self.config.host_reorders() {
+            let expected = "the bytes of a served drive are kept in the order of submission; expected a host and firmware that keep it \
+                            (host.arbitration=arrival, host.doorbell=1, firmware.cores=1, firmware.hmb_bytes=0, no rate limits)";
+            return Err(Error::setting(
+                "power cuts of a served drive whose requests change their order",
+                expected,
+            ));
+        }
         PowerCuts::check(&self.config, self.simulation.geometry())?;
         // The journal of a drive that was restored begins with an empty buffer.
         self.settle()?;

@@ -5,6 +5,9 @@
 //! acknowledged before the flush was issued. A version is lost if an older one is found on flash. A request is *open*
 //! until each of its sectors is found in its own version or a newer one. It *survives* while at least one of its
 //! sectors is found in its own version.
+//!
+//! Requests are ordered by the drive's entry: a *rank* is the place of a request among those that entered, whatever their
+//! order in the workload. Writes that overlap in time have the order in which the drive took them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -16,7 +19,7 @@ use super::flash::Found;
 /// Sectors of a logical page that a request changes.
 #[derive(Clone, Debug)]
 struct Part {
-    request: u64,
+    rank: u64,
     lpn: u64,
     sectors: Range<u32>,
     version: u64,
@@ -61,7 +64,13 @@ pub(super) struct Host {
     page_sectors: usize,
     /// Versions up to this one were there before the run.
     last_version: u64,
-    /// By version: the request that wrote it, or [`NO_WRITE`].
+    /// Ranks given so far.
+    entered: u64,
+    /// Rank of each request that entered and is not done.
+    ranks: BTreeMap<u64, u64>,
+    /// Sectors of each write that was issued and has not entered.
+    issued: BTreeMap<u64, u32>,
+    /// By version: the rank of the write, or [`NO_WRITE`].
     writers: Vec<u64>,
     pages: BTreeMap<u64, Logical>,
     /// Changes of requests that are not acknowledged.
@@ -69,6 +78,8 @@ pub(super) struct Host {
     /// Changes of requests that are acknowledged but not promised, by time of acknowledgement, ns.
     unflushed: VecDeque<(u64, Part)>,
     open: BTreeMap<u64, Open>,
+    /// The highest rank of an acknowledged write.
+    newest: Option<u64>,
     /// Those open that are acknowledged.
     lost: BTreeSet<u64>,
     /// Sectors found of each write of which any is found.
@@ -103,11 +114,15 @@ impl Host {
             is_protected: false,
             page_sectors: page_sectors as usize,
             last_version,
+            entered: 0,
+            ranks: BTreeMap::new(),
+            issued: BTreeMap::new(),
             writers: Vec::new(),
             pages: BTreeMap::new(),
             under_way: BTreeMap::new(),
             unflushed: VecDeque::new(),
             open: BTreeMap::new(),
+            newest: None,
             lost: BTreeSet::new(),
             survivors: BTreeMap::new(),
             trims: BTreeMap::new(),
@@ -123,22 +138,40 @@ impl Host {
 
     /// A write was issued.
     pub(super) fn issue(&mut self, request: u64, sectors: u32) {
-        self.open.insert(request, Open { sectors, covered: 0, acknowledged: false });
+        self.issued.insert(request, sectors);
+    }
+
+    /// The drive begins to work at a request, or at one more part of it.
+    pub(super) fn enter(&mut self, request: u64) {
+        if self.ranks.contains_key(&request) {
+            return;
+        }
+        self.ranks.insert(request, self.entered);
+        if let Some(sectors) = self.issued.remove(&request) {
+            self.open.insert(self.entered, Open { sectors, covered: 0, acknowledged: false });
+        }
+        self.entered += 1;
+    }
+
+    /// Rank of a request that is done: no part of it enters any more. `None` if it entered before the run was followed.
+    pub(super) fn leave(&mut self, request: u64) -> Option<u64> {
+        self.ranks.remove(&request)
     }
 
     /// A request changed sectors of a page, of which `found` is found.
     pub(super) fn change(&mut self, entry: &HostEntry, found: impl FnOnce() -> Found) {
         let HostEntry { request, lpn, version, trim, ref sectors } = *entry;
+        let Some(rank) = self.ranks.get(&request).copied() else { return };
         let place = (version - self.last_version - 1) as usize;
         self.writers.resize(place.max(self.writers.len()), NO_WRITE);
-        self.writers.push(if trim.is_some() { NO_WRITE } else { request });
-        let part = Part { request, lpn, sectors: sectors.clone(), version };
+        self.writers.push(if trim.is_some() { NO_WRITE } else { rank });
+        let part = Part { rank, lpn, sectors: sectors.clone(), version };
         let page_sectors = self.page_sectors;
         let page = self.pages.entry(lpn).or_insert_with(|| Logical::new(&found(), page_sectors));
         if trim.is_none() {
             page.open.push((part.clone(), 0));
         }
-        self.under_way.entry(request).or_default().push(part);
+        self.under_way.entry(rank).or_default().push(part);
     }
 
     /// The trim of a page takes effect: what was written before need not be found any more.
@@ -154,13 +187,14 @@ impl Host {
         Some(trim)
     }
 
-    /// A request is acknowledged.
-    pub(super) fn acknowledge(&mut self, now_ns: u64, request: u64) {
-        if let Some(open) = self.open.get_mut(&request) {
+    /// The request of a rank is acknowledged.
+    pub(super) fn acknowledge(&mut self, now_ns: u64, rank: u64) {
+        if let Some(open) = self.open.get_mut(&rank) {
             open.acknowledged = true;
-            self.lost.insert(request);
+            self.newest = self.newest.max(Some(rank));
+            self.lost.insert(rank);
         }
-        for part in self.under_way.remove(&request).unwrap_or_default() {
+        for part in self.under_way.remove(&rank).unwrap_or_default() {
             if let Some(page) = self.pages.get_mut(&part.lpn) {
                 raise(&mut page.acknowledged[part.range()], part.version);
             }
@@ -169,10 +203,10 @@ impl Host {
         }
     }
 
-    /// Flush `request`, issued at `issue_ns`, is done. Returns the trims that it journals.
-    pub(super) fn flush(&mut self, issue_ns: u64, request: u64) -> BTreeMap<u64, Trim> {
-        // Requests issued at the same instant are issued in the order of their numbers.
-        let is_before = |(time_ns, part): &(u64, Part)| (*time_ns, part.request) < (issue_ns, request);
+    /// The flush of a rank, issued at `issue_ns`, is done. Returns the trims that it journals.
+    pub(super) fn flush(&mut self, issue_ns: u64, rank: u64) -> BTreeMap<u64, Trim> {
+        // Of what is acknowledged at the instant of the flush, it promises what entered before it.
+        let is_before = |(time_ns, part): &(u64, Part)| (*time_ns, part.rank) < (issue_ns, rank);
         while self.unflushed.front().is_some_and(is_before)
             && let Some((_, part)) = self.unflushed.pop_front()
         {
@@ -225,11 +259,11 @@ impl Host {
         page.open.retain_mut(|(part, before)| {
             let sectors = part.sectors.end - part.sectors.start;
             let now = covered(part, found).unwrap_or(*before).min(sectors);
-            if let Some(open) = self.open.get_mut(&part.request) {
+            if let Some(open) = self.open.get_mut(&part.rank) {
                 open.covered = open.covered + now - *before;
                 if open.covered == open.sectors {
-                    self.open.remove(&part.request);
-                    self.lost.remove(&part.request);
+                    self.open.remove(&part.rank);
+                    self.lost.remove(&part.rank);
                 }
             }
             *before = now;
@@ -275,12 +309,20 @@ impl Host {
 }
 
 impl Host {
-    /// Outcome of a power cut now where all that is acknowledged outlives it. Writes enter the buffer one after the other, so they are
-    /// a prefix; of the one that is not acknowledged yet pages may be on flash.
+    /// Outcome of a power cut now where all that is acknowledged outlives it. Of a write that is not acknowledged yet, pages may
+    /// be on flash.
     fn protected_outcome(&self, time_ns: u64) -> Outcome {
-        let is_torn = |request: &u64| self.open.get(request).is_some_and(|open| !open.acknowledged);
-        let torn_requests = self.survivors.keys().filter(|request| is_torn(request)).count() as u64;
-        Outcome { time_ns, torn_requests, is_prefix: true, ..Outcome::default() }
+        let is_torn = |rank: &u64| self.open.get(rank).is_some_and(|open| !open.acknowledged);
+        let torn_requests = self.survivors.keys().filter(|rank| is_torn(rank)).count() as u64;
+        let missing =
+            self.open.iter().find(|(_, open)| !open.acknowledged).map_or(u64::MAX, |(rank, _)| *rank);
+        let found = self.survivors.last_key_value().map(|(last, _)| *last).max(self.newest);
+        Outcome {
+            time_ns,
+            torn_requests,
+            is_prefix: found.is_none_or(|last| last <= missing),
+            ..Outcome::default()
+        }
     }
 }
 

@@ -39,8 +39,8 @@ use host::Host;
 enum Event {
     Trim { lpn: u64, trim: Trim },
     Flash(Change),
-    Acknowledge { request: u64 },
-    Flush { issue_ns: u64, request: u64 },
+    Acknowledge { rank: u64 },
+    Flush { issue_ns: u64, rank: u64 },
 }
 
 impl Event {
@@ -143,6 +143,9 @@ impl PowerCuts {
                 self.host.issue(issue.number, issue.request.sectors);
             }
         }
+        for request in &recorded.entered {
+            self.host.enter(*request);
+        }
         for entry in &recorded.host {
             self.host.change(entry, || self.flash.find(entry.lpn));
             if let Some(TrimEntry { time_ns, sequence }) = entry.trim {
@@ -154,13 +157,13 @@ impl PowerCuts {
             self.add(entry.time_ns, entry.number, Event::Flash(entry.change.clone()));
         }
         for record in &recorded.requests {
-            let (request, issue_ns) = (record.number, record.issue_ns);
+            let Some(rank) = self.host.leave(record.number) else { continue };
             let done = match record.request.op {
                 Op::Read => continue,
-                Op::Flush => Event::Flush { issue_ns, request },
-                Op::Write | Op::Trim => Event::Acknowledge { request },
+                Op::Flush => Event::Flush { issue_ns: record.issue_ns, rank },
+                Op::Write | Op::Trim => Event::Acknowledge { rank },
             };
-            self.add(record.completion_ns, request, done);
+            self.add(record.completion_ns, rank, done);
         }
         // No command starts before it is settled, and no request is done before it is issued.
         let issued_ns = recorded.issues.last().map_or(0, |issue| issue.issue_ns);
@@ -195,9 +198,9 @@ impl PowerCuts {
     fn happen(&mut self, now_ns: u64, event: Event) {
         match event {
             Event::Trim { lpn, trim } => self.host.trim(lpn, trim),
-            Event::Acknowledge { request } => self.host.acknowledge(now_ns, request),
-            Event::Flush { issue_ns, request } => {
-                for (lpn, trim) in self.host.flush(issue_ns, request) {
+            Event::Acknowledge { rank } => self.host.acknowledge(now_ns, rank),
+            Event::Flush { issue_ns, rank } => {
+                for (lpn, trim) in self.host.flush(issue_ns, rank) {
                     self.change(lpn, |flash| flash.trim(lpn, trim));
                 }
             }

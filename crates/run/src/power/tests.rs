@@ -31,7 +31,8 @@ impl Bench {
     fn new(lpns: Range<u64>) -> Self {
         let mut bench = Self {
             baseline: Baseline::default(),
-            recorded: Recorded::default(),
+            // Unless a test says otherwise, requests enter in the order of their numbers.
+            recorded: Recorded { entered: (0..64).collect(), ..Recorded::default() },
             last: 0,
             images: vec![None; 80],
             trims: BTreeMap::new(),
@@ -296,4 +297,34 @@ fn a_write_that_a_trim_or_a_newer_write_made_up_for_is_not_missed() {
     assert_eq!(violations, [0; 4]);
     let writes: Vec<_> = outcomes.iter().map(|outcome| outcome.writes_lost).collect();
     assert_eq!(writes, [1, 0, 2, 0]);
+}
+
+#[test]
+fn the_order_of_entry_says_which_write_is_older() {
+    // Writes 0 to 3 enter in this order; only the first of them is on flash at the cut.
+    let cut = |entered: [u64; 4], survivor: usize| {
+        let mut ends = [300; 5];
+        ends[survivor] = 100;
+        let mut bench = overtaking(ends);
+        bench.recorded.entered = entered.to_vec();
+        bench.cut(&[200])[0]
+    };
+    for (entered, survivor, violations) in [([2, 0, 1, 3], 2, 0), ([0, 1, 2, 3], 2, 1), ([2, 0, 1, 3], 0, 1)]
+    {
+        let outcome = cut(entered, survivor);
+        assert_eq!((outcome.violations, outcome.is_prefix), (violations, violations == 0), "{entered:?}");
+    }
+}
+
+#[test]
+fn a_flush_promises_of_its_instant_what_entered_before_it() {
+    for (entered, promised) in [([0, 1], 8), ([1, 0], 0)] {
+        let mut bench = Bench::new(0..1);
+        bench.recorded.entered = entered.to_vec();
+        bench.stage(0, 0, PAGE, 0);
+        bench.request(0, Op::Write, 8, (10, 30));
+        bench.request(1, Op::Flush, 0, (30, 200));
+        bench.program(0, 1, Some(0), 300);
+        assert_eq!(lost(&bench.cut(&[200, 300])), [(8, promised), (0, 0)], "{entered:?}");
+    }
 }

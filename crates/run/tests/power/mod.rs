@@ -1,6 +1,7 @@
 //! Power cuts in a result: what they say, that they change nothing else, and what is refused.
 
 mod matrix;
+mod model;
 mod promises;
 
 /// Random drives and workloads of the tests of both time paths.

@@ -2,12 +2,14 @@
 //! order a prefix survives, and nothing of it changes the run.
 
 use flashweir_run::{Cuts, Outcome, PowerCuts};
+use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{Config, Options, RunError, Simulation, Stats};
 use flashweir_trace::Request;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 use super::drives::{Case, cases, config, digest, managed, run};
+use super::model::Model;
 
 /// A run in slices with power cuts at these times, each of them checked by a rebuild from all spare areas.
 fn cut(
@@ -31,13 +33,23 @@ fn cut(
         simulation.fill(0..pages)?;
         simulation.end_of_preconditioning();
     }
+    let mut model = Model::new(simulation.snapshot().begin_journal());
     let mut power = PowerCuts::begin(&mut simulation, Cuts::At(cuts.to_vec()), 3, true);
     for slice in requests.chunks(slice) {
         simulation.serve(slice)?;
-        power.take(&simulation.take_recorded());
+        let recorded = simulation.take_recorded();
+        model.take(&recorded);
+        power.take(&recorded);
     }
     simulation.finish()?;
-    power.take(&simulation.take_recorded());
+    let recorded = simulation.take_recorded();
+    model.take(&recorded);
+    power.take(&recorded);
+    if !simulation.protects_buffer() {
+        let in_flash = config.buffer.bytes.0 == 0 || to_value(config)["buffer"]["ack"] == "flash";
+        let broken = cuts.iter().find_map(|time_ns| Some((*time_ns, model.broken(*time_ns, in_flash)?)));
+        assert_eq!(broken, None, "time of the cut, page and sector");
+    }
     let stats = simulation.stats();
     let outcomes = power.finish(stats.simulated_ns).expect("all cuts lie within the run");
     Ok((stats, outcomes))
@@ -48,13 +60,34 @@ fn has(settings: &[(&'static str, String)], key: &str, value: &str) -> bool {
     settings.iter().any(|(of_setting, of_value)| *of_setting == key && of_value == value)
 }
 
-/// Interfaces that keep writes in order.
-const INTERFACES: [&[(&str, &str)]; 5] = [
+/// Interfaces; the last four let requests pass each other.
+const INTERFACES: [&[(&str, &str)]; 9] = [
     &[],
     &[],
     &[("host.iops_limit", "3000"), ("host.iops_burst", "4")],
     &[("host.link", "20MB/s"), ("host.max_transfer", "1KiB"), ("host.complete_time", "9us")],
     &[("firmware.write_time", "30us"), ("firmware.complete_time", "5us"), ("host.queue_entries", "3")],
+    &[
+        ("firmware.cores", "2"),
+        ("host.link", "50MB/s"),
+        ("firmware.write_time", "30us"),
+        ("firmware.trim_time", "2us"),
+    ],
+    &[
+        ("host.link", "50MB/s"),
+        ("host.doorbell", "3"),
+        ("host.max_transfer", "1KiB"),
+        ("firmware.cores", "3"),
+        ("firmware.write_time", "20us"),
+        ("firmware.lookup_time", "5us"),
+    ],
+    &[("host.link", "50MB/s"), ("firmware.read_time", "9us"), ("firmware.hmb_bytes", "4KiB")],
+    &[
+        ("host.link", "50MB/s"),
+        ("firmware.write_time", "9us"),
+        ("host.arbitration", "weighted"),
+        ("host.weights", "1,3"),
+    ],
 ];
 
 fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
@@ -63,14 +96,9 @@ fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
     let all = (strategy, places, prop::sample::select(INTERFACES.to_vec()));
     TestRunner::new(settings.clone())
         .run(&all, |((settings, requests), places, interface)| {
-            let interface = interface.iter().map(|(key, value)| (*key, (*value).to_owned()));
-            let settings: Vec<_> = settings.into_iter().chain(interface).collect();
+            let of_interface = interface.iter().map(|(key, value)| (*key, (*value).to_owned()));
+            let settings: Vec<_> = settings.into_iter().chain(of_interface).collect();
             let Some(config) = config(&settings, "auto") else { return Ok(()) };
-            // Writes that pass each other before they reach the drive.
-            let reorder = ["host.arbitration", "host.iops_limit", "host.bytes_limit"];
-            if settings.iter().any(|(key, _)| reorder.contains(key)) {
-                return Ok(());
-            }
             ran.set(ran.get() + 1);
             let failed = |error: RunError| TestCaseError::fail(error.to_string());
             let plain = run(&config, &requests, false).map_err(failed)?;
@@ -82,12 +110,21 @@ fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
             let in_flash = has(&settings, "buffer.bytes", "0") || has(&settings, "buffer.ack", "flash");
             // The read of a page's old version on another die may part the programs of a cycle there.
             let binds_late = ["dynamic", "hybrid"].iter().any(|kind| has(&settings, "alloc.kind", kind));
-            let in_order = has(&settings, "buffer.order", "in-order") && !binds_late;
+            // Parts of several requests may enter by turns: neither is older.
+            let by_turns =
+                has(&settings, "host.max_transfer", "1KiB") && has(&settings, "firmware.cores", "3");
+            let in_order = has(&settings, "buffer.order", "in-order") && !binds_late && !by_turns;
             let is_protected = !in_flash && has(&settings, "buffer.protected", "true");
             for outcome in &outcomes {
                 prop_assert_eq!(outcome.flushed_sectors_lost, 0, "{:?}", outcome);
                 if is_protected {
-                    prop_assert!(outcome.is_prefix && outcome.torn_requests <= 1, "{:?}", outcome);
+                    // Completions of several cores pass each other.
+                    let completes = interface.iter().any(|(key, _)| *key == "firmware.cores");
+                    prop_assert!(
+                        completes || outcome.is_prefix && outcome.torn_requests <= 1,
+                        "{:?}",
+                        outcome
+                    );
                 }
                 if in_flash || is_protected {
                     prop_assert_eq!(outcome.acknowledged_sectors_lost, 0, "{:?}", outcome);

@@ -305,19 +305,17 @@ impl Config {
         self.host.has_interface(&self.firmware)
     }
 
-    /// True if commands may reach the drive in another order than that in which their requests were issued.
-    pub fn interface_reorders(&self) -> bool {
-        let by_turns = self.host.arbitration != Arbitration::Arrival;
+    /// True if requests may reach the drive in another order than that of the workload: by arbitration, on the way, or by the rate
+    /// limits of tenants.
+    pub fn host_reorders(&self) -> bool {
+        let arbitrates = self.host.arbitration != Arbitration::Arrival;
         let on_the_way = self.host.doorbell > 1
             || self.firmware.has_hmb()
             || self.firmware.takes_time() && self.firmware.cores > 1;
-        self.has_interface() && (by_turns || on_the_way)
-    }
-
-    /// True if tenants have rate limits by which requests may reach the drive in another order than that of the workload.
-    pub fn limits_reorder(&self) -> bool {
         let is_open = matches!(self.host.mode, HostMode::Open(_));
-        self.host.has_limits() && (is_open || self.host.arbitration != Arbitration::Arrival)
+        arbitrates && (self.has_interface() || self.host.slots().is_some())
+            || on_the_way && self.has_interface()
+            || self.host.has_limits() && (is_open || arbitrates)
     }
 
     /// True if transfers take no time.

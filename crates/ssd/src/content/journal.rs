@@ -71,6 +71,8 @@ pub(crate) struct Journal {
     /// Changes numbered so far.
     numbered: u64,
     host: Vec<HostEntry>,
+    /// Requests that entered, in that order.
+    entered: Vec<u64>,
     failure: Option<String>,
     /// The drive was restored: commands that it had then are older than all that is followed.
     restored: bool,
@@ -94,6 +96,7 @@ impl Journal {
             next_effect: 0,
             numbered: 0,
             host: Vec::new(),
+            entered: Vec::new(),
             failure: None,
             restored: false,
         }
@@ -221,6 +224,12 @@ impl Journal {
 impl Content for Journal {
     const ON: bool = true;
 
+    fn enter(&mut self, request: u64) {
+        if self.begun {
+            self.entered.push(request);
+        }
+    }
+
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>) {
         let version = self.next();
         let staged = self.staged(stage);
@@ -330,7 +339,11 @@ impl Content for Journal {
     }
 
     fn put_times(&mut self, recorded: &mut Recorded) {
+        if !self.begun {
+            return;
+        }
         recorded.host = std::mem::take(&mut self.host);
+        recorded.entered = std::mem::take(&mut self.entered);
         for record in &recorded.commands {
             if record.kind != CommandKind::Read {
                 self.spread(record, &mut recorded.pages);

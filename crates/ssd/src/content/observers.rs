@@ -45,6 +45,12 @@ macro_rules! tell {
 impl Content for Observers {
     const ON: bool = true;
 
+    fn enter(&mut self, request: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.enter(request);
+        }
+    }
+
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>) {
         tell!(self, observer => observer.stage(stage, request, lpn, sectors.clone()));
     }

@@ -25,8 +25,7 @@ pub struct CommandRecord {
     pub end_ns: u64,
     /// Bus time within it, ns.
     pub bus_ns: u64,
-    /// Number of the request that it serves, from 0; `None` for commands of the drive's own. A page of the write buffer
-    /// is programmed for the request that brought it in.
+    /// Request that it serves, from 0; `None` for the drive's own. A page of the buffer serves the request that brought it in.
     pub request: Option<u64>,
     /// Erased blocks that it is the first to write to.
     pub opens: u8,
@@ -63,8 +62,7 @@ pub struct PauseRecord {
     pub request: Option<u64>,
 }
 
-/// A command that had its die and gave it up before it was done: it is paused from then on, or back in the queue. Further
-/// records, or that of the command, have its later activity.
+/// A command that gave up its die before it was done: it is paused, or back in the queue. Later records have the rest of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldRecord {
     /// The die.
@@ -260,6 +258,8 @@ pub struct Recorded {
     pub pages: Vec<PageEntry>,
     /// Changes by the host, in the order in which they take effect; likewise.
     pub host: Vec<HostEntry>,
+    /// Writes, TRIMs and flushes in the order in which the drive began to work at them, each part of one; likewise.
+    pub entered: Vec<u64>,
     /// Nothing that is still to be recorded starts before this, ns.
     pub settled_ns: u64,
     /// No change of a queue that is still to be recorded is before this, ns.

@@ -228,6 +228,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn make_commands(&mut self, tag: u32, request: &Request, number: u64) -> Result<(), RunError> {
         self.array.serve(number);
         self.array.begin();
+        if C::ON && request.op != Op::Read {
+            self.core.content.enter(number);
+        }
         match request.op {
             Op::Flush => self.flush(tag),
             _ if is_empty(request) => Ok(()),
