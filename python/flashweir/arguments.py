@@ -56,6 +56,11 @@ def is_utf8(text: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
+def shown(path: str) -> str:
+    """A path as the engine writes it in results: bytes that are no UTF-8 are replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def in_python(function: Callable[P, T]) -> Callable[P, T]:
     """A function whose errors name its parameters, and not options of the command line."""
 

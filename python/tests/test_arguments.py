@@ -1,5 +1,6 @@
 """Arguments of the functions: errors in the words of Python, and names of files that are not UTF-8."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -109,3 +110,25 @@ def test_a_json_device_is_refused_in_words_of_json(tmp_path: Path) -> None:
     assert package.simulate(QUICK, tmp_path / "marked.json").config["channels"] == 4
     (tmp_path / "d.toml").write_text("[4]\n")
     assert "JSON" not in refused("simulate", QUICK, "--device", str(tmp_path / "d.toml"))
+
+
+def test_folders_lives_and_bundles_of_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/d\xff"))
+    folder.mkdir()
+    trace, result, packed = (os.fsdecode(raw) for raw in (b"t\xff.parquet", b"r\xff.json", b"b\xff.tar.zst"))
+    drive = ("--set=capacity=16MiB", "--set=pages_per_block=64", "--set=channels=2")
+    flashweir("trace", "generate", "random:count=3000,span=8MiB,rate=1000", trace, cwd=folder)
+    flashweir("trace", "characterize", str(folder), "-o", "lines.jsonl", "-q", cwd=tmp_path)
+    (line,) = (tmp_path / "lines.jsonl").read_text().splitlines()
+    assert json.loads(line)["error"] is None
+    life = flashweir("lifetime", trace, *drive, "--cycles", "5", "--seeds", "1", "--json", "-", cwd=folder).json()
+    assert life["workload"] == "t\ufffd.parquet"
+    flashweir("simulate", trace, *drive, "--json", result, cwd=folder)
+    flashweir("bundle", result, "-o", packed, "-q", cwd=folder)
+    flashweir("check-bundle", packed, "-q", "--traces", ".", cwd=folder)
+    (folder / trace).rename(folder / os.fsdecode(b"t\xfe.parquet"))
+    (folder / packed).unlink()
+    flashweir("bundle", result, "-o", packed, "-q", cwd=folder)
+    (folder / os.fsdecode(b"t\xfd.parquet")).write_bytes(b"")
+    os.rename(folder / result, folder / "r.json")
+    assert "there is no such file" in refused("bundle", "r.json", "-o", "other.tar.zst", cwd=folder)
