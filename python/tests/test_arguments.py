@@ -130,5 +130,5 @@ def test_folders_lives_and_bundles_of_names_that_are_not_utf_8(tmp_path: Path) -
     (folder / packed).unlink()
     flashweir("bundle", result, "-o", packed, "-q", cwd=folder)
     (folder / os.fsdecode(b"t\xfd.parquet")).write_bytes(b"")
-    os.rename(folder / result, folder / "r.json")
+    (folder / result).rename(folder / "r.json")
     assert "there is no such file" in refused("bundle", "r.json", "-o", "other.tar.zst", cwd=folder)
