@@ -7,7 +7,7 @@ The engine's messages name the options of the command line (`--wrap`). `in_pytho
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from flashweir._native import ConfigError, FlashweirError
@@ -43,6 +43,27 @@ def check_path(name: str, value: object) -> None:
     """
     if value is not None and not isinstance(value, str | bytes | os.PathLike | Mapping):
         raise ConfigError(f"{name}: {value!r}: expected a path")
+
+
+def check_file(name: str, value: object) -> None:
+    """Refuses an argument that names no file.
+
+    Raises:
+        ConfigError: it is of another kind.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{name}: {value!r}: expected a path")
+
+
+def check_files(name: str, value: object) -> None:
+    """Refuses an argument that is neither the path of a file nor a list of them.
+
+    Raises:
+        ConfigError: it is of another kind.
+    """
+    files = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
+    if not all(isinstance(one, str | os.PathLike) for one in files):
+        raise ConfigError(f"{name}: {value!r}: expected a path, or a list of them")
 
 
 def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON

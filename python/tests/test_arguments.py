@@ -132,3 +132,21 @@ def test_folders_lives_and_bundles_of_names_that_are_not_utf_8(tmp_path: Path) -
     (folder / os.fsdecode(b"t\xfd.parquet")).write_bytes(b"")
     (folder / result).rename(folder / "r.json")
     assert "there is no such file" in refused("bundle", "r.json", "-o", "other.tar.zst", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: package.reproduce(5), "paper: 5: expected the name of a paper"),
+        (lambda: package.fit(5), "path: 5: expected a path"),
+        (lambda: package.read_fio(5), "file: 5: expected a path"),
+        (lambda: package.health(5, 6), "before: 5: expected a path, or a list of them"),
+        (lambda: package.health("a", [6]), r"after: \[6\]: expected a path, or a list of them"),
+        (lambda: package.bundle(5, "o"), "source: 5: expected a path, or a list of them"),
+        (lambda: package.bundle("a", 6), "output: 6: expected a path"),
+        (lambda: package.check_bundle(5), "path: 5: expected a path"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(FlashweirError, match=message):
+        call()

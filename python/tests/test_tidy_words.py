@@ -59,7 +59,7 @@ def toml_comments(source: str) -> Iterator[tuple[int, str]]:
 
 
 def help_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Help texts of options and arguments: keywords `help` of calls."""
+    """Help texts of options and arguments: keywords `help`, `doc` and `row` of calls."""
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.keyword)
