@@ -7,7 +7,7 @@ The engine's messages name the options of the command line (`--wrap`). `in_pytho
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from flashweir._native import ConfigError, FlashweirError
@@ -45,6 +45,27 @@ def check_path(name: str, value: object) -> None:
         raise ConfigError(f"{name}: {value!r}: expected a path")
 
 
+def check_file(name: str, value: object) -> None:
+    """Refuses an argument that names no file.
+
+    Raises:
+        ConfigError: it is of another kind.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{name}: {value!r}: expected a path")
+
+
+def check_files(name: str, value: object) -> None:
+    """Refuses an argument that is neither the path of a file nor a list of them.
+
+    Raises:
+        ConfigError: it is of another kind.
+    """
+    files = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
+    if not all(isinstance(one, str | os.PathLike) for one in files):
+        raise ConfigError(f"{name}: {value!r}: expected a path, or a list of them")
+
+
 def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON
     """A path or a workload as the native module takes it: text, or bytes where a file's name is no text."""
     text = os.fsdecode(path)
@@ -54,6 +75,11 @@ def place(path: "str | bytes | os.PathLike[str]") -> Any:  # noqa: ANN401 - JSON
 def is_utf8(text: str) -> bool:
     """True if a text can be written: the name of a file may hold any bytes."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def shown(path: str) -> str:
+    """A path as the engine writes it in results: bytes that are no UTF-8 are replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def in_python(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,23 +1,21 @@
 """Budgets of searches: a number of evaluations, or a time."""
 
-import re
-
 from flashweir._native import ConfigError
+from flashweir.quantity import kind_of, number_of, unit_of
 
-_BUDGET = re.compile(r"(\d+)(s|min|h)?")
-_SECONDS = {"s": 1, "min": 60, "h": 3600}
 _MAX = 1_000_000
+_NS_PER_S = 1e9
 
 
 def read_budget(value: int | str) -> tuple[int | None, float | None]:
-    """A number, or seconds; one of them is None.
+    """A number, or seconds; one of them is None. A time is read as every quantity is: `1.5h`, `100ms`.
 
     Raises:
         ConfigError: it is neither.
     """
-    found = _BUDGET.fullmatch(str(value).strip())
-    if found is None or (found[2] and int(found[1]) == 0) or int(found[1]) > _MAX:
-        raise ConfigError(f"budget: {value!r}: expected a number of evaluations, or a time such as 10min")
-    if found[2]:
-        return None, float(int(found[1]) * _SECONDS[found[2]])
-    return int(found[1]), None
+    number, unit = number_of(value), unit_of(value)
+    if number is not None and kind_of(unit) == "time" and 0 < number <= _MAX * 3600 * _NS_PER_S:
+        return None, number / _NS_PER_S
+    if number is not None and not unit and number.is_integer() and 0 <= number <= _MAX:
+        return int(number), None
+    raise ConfigError(f"budget: {value!r}: expected a number of evaluations, or a time such as 10min")

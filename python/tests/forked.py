@@ -94,7 +94,7 @@ def _ran(
     if overdue.is_set():
         raise subprocess.TimeoutExpired(words, timeout_s)
     code = os.waitstatus_to_exitcode(status)
-    out, err = (text.decode("utf-8").replace("\r\n", "\n") for text in texts)
+    out, err = (text.decode("utf-8", "surrogateescape").replace("\r\n", "\n") for text in texts)
     return subprocess.CompletedProcess(words, code, out, err)
 
 

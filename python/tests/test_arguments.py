@@ -1,5 +1,6 @@
 """Arguments of the functions: errors in the words of Python, and names of files that are not UTF-8."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -109,3 +110,43 @@ def test_a_json_device_is_refused_in_words_of_json(tmp_path: Path) -> None:
     assert package.simulate(QUICK, tmp_path / "marked.json").config["channels"] == 4
     (tmp_path / "d.toml").write_text("[4]\n")
     assert "JSON" not in refused("simulate", QUICK, "--device", str(tmp_path / "d.toml"))
+
+
+def test_folders_lives_and_bundles_of_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/d\xff"))
+    folder.mkdir()
+    trace, result, packed = (os.fsdecode(raw) for raw in (b"t\xff.parquet", b"r\xff.json", b"b\xff.tar.zst"))
+    drive = ("--set=capacity=16MiB", "--set=pages_per_block=64", "--set=channels=2")
+    flashweir("trace", "generate", "random:count=3000,span=8MiB,rate=1000", trace, cwd=folder)
+    flashweir("trace", "characterize", str(folder), "-o", "lines.jsonl", "-q", cwd=tmp_path)
+    (line,) = (tmp_path / "lines.jsonl").read_text().splitlines()
+    assert json.loads(line)["error"] is None
+    life = flashweir("lifetime", trace, *drive, "--cycles", "5", "--seeds", "1", "--json", "-", cwd=folder).json()
+    assert life["workload"] == "t\ufffd.parquet"
+    flashweir("simulate", trace, *drive, "--json", result, cwd=folder)
+    flashweir("bundle", result, "-o", packed, "-q", cwd=folder)
+    flashweir("check-bundle", packed, "-q", "--traces", ".", cwd=folder)
+    (folder / trace).rename(folder / os.fsdecode(b"t\xfe.parquet"))
+    (folder / packed).unlink()
+    flashweir("bundle", result, "-o", packed, "-q", cwd=folder)
+    (folder / os.fsdecode(b"t\xfd.parquet")).write_bytes(b"")
+    (folder / result).rename(folder / "r.json")
+    assert "there is no such file" in refused("bundle", "r.json", "-o", "other.tar.zst", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: package.reproduce(5), "paper: 5: expected the name of a paper"),
+        (lambda: package.fit(5), "path: 5: expected a path"),
+        (lambda: package.read_fio(5), "file: 5: expected a path"),
+        (lambda: package.health(5, 6), "before: 5: expected a path, or a list of them"),
+        (lambda: package.health("a", [6]), r"after: \[6\]: expected a path, or a list of them"),
+        (lambda: package.bundle(5, "o"), "source: 5: expected a path, or a list of them"),
+        (lambda: package.bundle("a", 6), "output: 6: expected a path"),
+        (lambda: package.check_bundle(5), "path: 5: expected a path"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(FlashweirError, match=message):
+        call()

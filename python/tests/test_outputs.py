@@ -170,6 +170,28 @@ def test_outputs_are_replaced_with_force_and_files_of_others_never(
     assert (made / name).stat().st_size
 
 
+@pytest.mark.parametrize("suffix", ["msr.csv", "spc", "blktrace.0"])
+def test_a_trace_of_others_is_never_replaced_by_other_content(suffix: str, tmp_path: Path) -> None:
+    """Only Parquet and MSR traces say that flashweir wrote them; the others are replaced by the same bytes."""
+    name = f"t.{suffix}"
+    flashweir("trace", "generate", SMALL, name, cwd=tmp_path)
+    other = ("trace", "generate", SMALL.replace("200", "300"), name, "--force")
+    if suffix == "msr.csv":
+        flashweir(*other, cwd=tmp_path)
+        original = (tmp_path / name).read_bytes().replace(b"flashweir", b"hm")
+        (tmp_path / name).write_bytes(original)
+    before = (tmp_path / name).read_bytes()
+    assert "would get other content: expected another name" in refused(*other, cwd=tmp_path)
+    assert "would get other content" in refused("trace", "convert", str(SHIPPED_TRACE), name, "--force", cwd=tmp_path)
+    assert "by the same bytes only" in refused(*other[:-1], cwd=tmp_path)
+    assert (tmp_path / name).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    odd = tmp_path / "odd"
+    odd.write_bytes(before)
+    unknown = ("trace", "generate", SMALL, "odd", "--force")
+    assert ".flashweir-" not in flashweir(*unknown, cwd=tmp_path, code=None).err
+
+
 def test_a_specification_is_no_report(made: Path) -> None:
     before = (made / "s.toml").read_bytes()
     for more in ((), ("--force",)):

@@ -9,6 +9,7 @@ import pytest
 
 import flashweir
 from flashweir import ConfigError, FlashweirError
+from flashweir.budget import read_budget
 from flashweir.searching import lives
 from flashweir.searching.outcome import Search
 from flashweir.searching.spec import load
@@ -247,3 +248,26 @@ def test_the_command(tmp_path: Path) -> None:
     assert none.stderr.splitlines()[-1].endswith(
         "none of 4 designs meets all constraints: 4 miss latency_us.write.p99 < 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.5s", (None, 0.5)),
+        ("1.5h", (None, 5400.0)),
+        ("0.5min", (None, 30.0)),
+        ("100ms", (None, 0.1)),
+        ("10 min", (None, 600.0)),
+        ("1e2", (100, None)),
+        (16, (16, None)),
+        ("0", (0, None)),
+    ],
+)
+def test_a_budget_is_a_number_or_any_time(text: int | str, expected: tuple[int | None, float | None]) -> None:
+    assert read_budget(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0s", "-1", "1.5", "10KiB", "soon", "", "1e7", True, "nan", "1e300h"])
+def test_what_is_no_budget_is_refused(text: int | str) -> None:
+    with pytest.raises(ConfigError, match="expected a number of evaluations"):
+        read_budget(text)

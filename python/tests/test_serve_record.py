@@ -4,7 +4,9 @@ import random
 from pathlib import Path
 
 import pytest
-from nbd_client import FLUSH, FUA, READ, TRIM, WRITE, Client
+from conftest import refused
+from nbd_client import FLUSH, FUA, READ, TRIM, WRITE, Client, ended, served
+from nbd_client import SMALL as SMALL_OPTIONS
 
 import flashweir
 
@@ -48,3 +50,18 @@ def test_a_recorded_run_is_simulated_again(tmp_path: Path, clock: str, settings:
     assert again["counters"] == result["counters"]
     assert again["wear"] == result["wear"]
     assert [path.name for path in tmp_path.iterdir()] == ["arrivals.parquet"]
+
+
+def test_the_record_of_an_earlier_run_is_replaced_with_force(tmp_path: Path) -> None:
+    record = ("--clock", "virtual", "--record", "rec.parquet")
+    trace = tmp_path / "rec.parquet"
+    for count, more in ((3, ()), (5, ("--force",))):
+        with served(tmp_path, *record, *more) as (run, _):
+            with Client(tmp_path / "flashweir.sock") as client:
+                for page in range(count):
+                    assert client.ask(WRITE, page * PAGE, bytes(PAGE))[0] == 0
+            ended(run)
+        assert flashweir.trace_info(trace)["requests"] == count
+        assert "--force replaces it" in refused("serve", *SMALL_OPTIONS, *record, cwd=tmp_path)
+    trace.write_bytes(b"PAR1 of somebody else PAR1")
+    assert "expected another name" in refused("serve", *SMALL_OPTIONS, *record, "--force", cwd=tmp_path)

@@ -15,6 +15,7 @@ RULED_OUT = re.compile(r"\btold\b|\b_?(MOST|LEAST)_")
 MAX_MARKDOWN_LINE = 119
 PYTHON = [name for name in tracked(".py", ".pyi") if name.parts[0] in ("python", "research", "benches", "docs")]
 RUST = tracked(".rs")
+TOML = tracked(".toml")
 MARKDOWN = tracked(".md")
 GLOSSARY = Path("docs/reference/glossary.md")
 # These state the rule, or are history.
@@ -47,6 +48,27 @@ def rust_comments(source: str) -> Iterator[tuple[int, str]]:
         kind_before = kind
 
 
+def toml_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Comments of a TOML file that have a line, with the lines that they begin on; adjacent lines are one comment."""
+    last = -1
+    for line, content in enumerate(source.splitlines(), 1):
+        if content.lstrip().startswith("#"):
+            if line != last + 1:
+                yield line, content.lstrip().lstrip("# ")
+            last = line
+
+
+def help_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Help texts of options and arguments: keywords `help`, `doc` and `row` of calls."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.keyword)
+            and node.arg in ("help", "doc", "row")
+            and isinstance(node.value, ast.Constant)
+        ):
+            yield node.value.lineno, str(node.value.value)
+
+
 def offences(comments: Iterator[tuple[int, str]]) -> list[str]:
     return [f"{line}: {comment[:60]}" for line, comment in comments if OPENING.match(comment)]
 
@@ -73,7 +95,7 @@ def pattern_of(wording: str) -> re.Pattern[str]:
 def test_python_comments_name_the_thing(name: Path) -> None:
     if name not in EXEMPT:
         source = text(name)
-        found = offences(python_comments(source)) + ruled_out(source)
+        found = offences(python_comments(source)) + offences(help_texts(source)) + ruled_out(source)
         assert not found, f"{name}: begin with the thing or the verb, not with a question: {found}"
 
 
@@ -82,6 +104,12 @@ def test_rust_comments_name_the_thing(name: Path) -> None:
     source = text(name)
     found = offences(rust_comments(source)) + ruled_out(source)
     assert not found, f"{name}: begin with the thing or the verb, not a question; max_ and min_, no `told`: {found}"
+
+
+@pytest.mark.parametrize("name", TOML, ids=str)
+def test_toml_comments_name_the_thing(name: Path) -> None:
+    found = offences(toml_comments(text(name)))
+    assert not found, f"{name}: begin with the thing or the verb, not with a question: {found}"
 
 
 @pytest.mark.parametrize("name", MARKDOWN, ids=str)
@@ -130,6 +158,9 @@ def test_offences_are_found() -> None:
     assert [line.partition(":")[0] for line in offences(python_comments(source))] == ["3", "5", "1"]
     rust = "//! Whether.\n//! Which goes on.\n/// How many.\nfn a() {} // What\n// Fine.\n"
     assert [line.partition(":")[0] for line in offences(rust_comments(rust))] == ["1", "3"]
+    toml = "# What.\n# Which goes on.\na = 1 # no line\n  # How many.\n"
+    assert [line.partition(":")[0] for line in offences(toml_comments(toml))] == ["1", "4"]
+    assert offences(help_texts('option(help="What a drive measured.")')) == ["1: What a drive measured."]
     assert ruled_out("is told\nMOST_ROWS\nthe most_rows\n") == ["1: told", "2: MOST_"]
     assert wordings('| **a** | "b" | "c d", "e" |\n') == ["c d", "e"]
     assert pattern_of("c d").search("a C\nd b")

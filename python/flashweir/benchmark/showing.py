@@ -45,7 +45,7 @@ def verdict(workload: Mapping[str, Any]) -> str:
         return "some writes take far longer than others of their length: the drive tidies up in between"
     if steady < speed / 3:
         return "even, but for stretches in which everything is slow"
-    return "even: hardly any time is lost to tidying up"
+    return "even: hardly any time is lost to garbage collection"
 
 
 def print_result(result: Result, console: "Console") -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flashweir.arguments import in_python
+from flashweir.arguments import check_file, check_files, in_python
 from flashweir.options import many, pages
 from flashweir.options.option import checked, declared
 from flashweir.results.section import Section
@@ -50,6 +50,8 @@ def bundle(
         FlashweirError: a file can't be read, or the archive can't be written.
     """
     options = checked(bundle, locals())
+    check_files("source", source)
+    check_file("output", output)
     from flashweir.bundles.pack import packed
 
     return packed(source, output, **options)
@@ -83,6 +85,7 @@ def check_bundle(
         KeyboardInterrupt: Ctrl-C.
     """
     checked(check_bundle, locals())
+    check_file("path", path)
     from flashweir.bundles import checking
 
     return checking.checked(path, traces, threads, progress)

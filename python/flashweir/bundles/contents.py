@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.arguments import shown
 from flashweir.bundles import toml
 from flashweir.bundles.archive import Member
 from flashweir.bundles.manifest import plain
@@ -84,7 +85,7 @@ class Contents:
             path = self.free("traces", source.name)
             sha256, size = digest(real)
             self._place(path).symlink_to(real)
-            self.traces[real] = Trace(path, source.name, real, sha256, size)
+            self.traces[real] = Trace(path, shown(source.name), real, sha256, size)
         return self.traces[real].path
 
     def device(self, source: Path) -> str:

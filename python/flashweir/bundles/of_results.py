@@ -10,6 +10,7 @@ from typing import Any
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.arguments import shown
 from flashweir.bundles import toml
 from flashweir.bundles.contents import CODE, Contents, code_in
 from flashweir.bundles.differences import ABSENT, of_results
@@ -27,6 +28,8 @@ OPTIONS = {
 _DEFAULT_SEED = 1
 _UNNAMED = "workload"
 _SHOWN = 3
+# Stands in a result for bytes of a file's name that are not UTF-8.
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ def _find(file: Path, text: str, bases: Sequence[Path]) -> Path:
     for base in bases:
         if (base / text).is_file():
             return base / text
+        if _REPLACED in text and len(found := _shown_as(base, Path(text).parts)) == 1:
+            return found[0]
     places = " or ".join(dict.fromkeys(str(base.absolute()) for base in bases))
     if any(next((base / text).parent.glob(f"{Path(text).name}.blktrace.*"), None) for base in bases):
         raise ConfigError(
@@ -140,6 +145,17 @@ def _find(file: Path, text: str, bases: Sequence[Path]) -> Path:
             "flashweir trace convert makes"
         )
     raise ConfigError(f"{file}: trace {text}: there is no such file in {places}: --base DIR is where its path starts")
+
+
+def _shown_as(base: Path, parts: Sequence[str]) -> list[Path]:
+    """Files below a folder whose path a result shows so: names that are not UTF-8 have other signs in results."""
+    places = [base]
+    for part in parts:
+        if _REPLACED not in part:
+            places = [place / part for place in places]
+        else:
+            places = [one for place in places if place.is_dir() for one in place.iterdir() if shown(one.name) == part]
+    return [place for place in places if place.is_file()]
 
 
 def _workload(result: Mapping[str, Any], traces: Mapping[str, str], stem: str, contents: Contents) -> str:

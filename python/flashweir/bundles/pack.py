@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.arguments import shown
 from flashweir.bundles import archive, of_results, of_sweep, readme
 from flashweir.bundles.archive import Member
 from flashweir.bundles.contents import Contents
@@ -66,7 +67,7 @@ def _collected(
         contents = _stage(scratch, 0)
         results = [read_result(file) for file in sources]
         runs = [
-            of_results.specify(file, name, result, contents, bases, columns)
+            of_results.specify(file, shown(name), result, contents, bases, columns)
             for file, name, result in zip(sources, names_of(sources), results, strict=True)
         ]
         seeds = list(dict.fromkeys(result["seed"] for result in results))
@@ -125,7 +126,7 @@ def _manifest(
     return {
         "format": FORMAT,
         "kind": found["kind"],
-        "name": source.absolute().name.removesuffix(".json"),
+        "name": shown(source.absolute().name).removesuffix(".json"),
         "created": _date(),
         "versions": versions(),
         "command": found["command"],

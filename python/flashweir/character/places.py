@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.arguments import place as place_of
 
 if TYPE_CHECKING:
     from flashweir.sweeps.deployment import Deploy
@@ -31,7 +32,7 @@ class Task:
 
     def spec(self, path: str | None = None) -> str:
         """Settings as the native module takes them."""
-        return json.dumps({"workload": path or os.fspath(self.path), **self.settings})
+        return json.dumps({"workload": place_of(path or self.path), **self.settings})
 
 
 Answer = tuple[Task, str | None, str | None]
@@ -200,12 +201,12 @@ def there(wanted: str, place: str, size: int, spec: str, content: bytes | None) 
         with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
             copy = Path(folder) / Path(place).name
             copy.write_bytes(content)
-            text, error = attempt(json.dumps({**json.loads(spec), "workload": str(copy)}), stop)
+            text, error = attempt(json.dumps({**json.loads(spec), "workload": place_of(copy)}), stop)
             return {**answer, "text": text, "error": error and error.replace(str(copy), place)}
     path = Path(place)
     if not path.is_file() or path.stat().st_size != size:
         return {**answer, "missing": True}
-    text, error = attempt(json.dumps({**json.loads(spec), "workload": place}), stop)
+    text, error = attempt(json.dumps({**json.loads(spec), "workload": place_of(place)}), stop)
     return {**answer, "text": text, "error": error}
 
 

@@ -20,7 +20,7 @@ from flashweir.progress import bar_on_terminal
 def fit(
     measurements: Annotated[
         Path,
-        typer.Argument(metavar="MEASUREMENTS.toml", help="What a drive measured."),
+        typer.Argument(metavar="MEASUREMENTS.toml", help="Measurements of a drive."),
         Row("[measurements](../guide/fit.md#measurements), in one of two forms"),
     ],
     html: Annotated[

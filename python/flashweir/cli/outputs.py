@@ -1,14 +1,18 @@
 """Outputs of the commands: one rule for files that exist, and `-`, which is standard output.
 
 A file of the kind that the option writes, made by flashweir, is replaced with `--force` only. Any other file is never
-replaced. An empty file, a pipe or `/dev/null` is no loss.
+replaced. An empty file, a pipe or `/dev/null` is no loss. Most formats of traces have no place for a mark of flashweir:
+a trace without one is replaced by the same bytes only.
 """
 
+import filecmp
 import json
 import os
+import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -17,10 +21,13 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.tenants import FIO
 from flashweir.whole import STANDARD, same_file
 
+T = TypeVar("T")
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that flashweir made before.")]
 
 # Bytes at the start and the end of a file in which its kind is looked for.
 _LOOKED_AT = 64 << 10
+# First line of an MSR trace that flashweir wrote: time, host, disk, operation.
+_MSR = re.compile(rb"\d+,flashweir,\d+,(?:Read|Write),")
 # Larger ones are no JSON of ours.
 _MAX_JSON = 1 << 30
 # Keys that a JSON output has, of its first object if it is a list.
@@ -98,6 +105,7 @@ def check_existing(option: str, path: Path, *, force: bool, kind: str) -> None:
         raise ConfigError(f"{option} {path}: is there already, and is no {name}: expected another name")
     if not force:
         ways = "--resume goes on with it, --force replaces it" if kind in _CONTINUED else "--force replaces it"
+        ways += " by the same bytes only: it has no mark of flashweir" if kind == "rewritten" and unmarked(path) else ""
         raise ConfigError(f"{option} {path}: is there already: {ways}")
 
 
@@ -129,6 +137,37 @@ def check_outputs(
                 raise ConfigError(f"{option} {target}: expected a file of its own: {other} is read or written already")
             taken.append(place)
         check_output(option, target, force=force, kind=(kinds or {}).get(option, ""))
+
+
+def unmarked(path: Path) -> bool:
+    """True if a file has content and is no trace with a mark of flashweir."""
+    return path.is_file() and bool(path.stat().st_size) and not _is_marked(path)
+
+
+def rewrite(option: str, target: str, write: Callable[[str], T]) -> T:
+    """Calls `write` with the name of a trace to write: `target`, after `check_output` for the kind `rewritten`.
+
+    A trace that is there without a mark of flashweir is replaced if the new one has the same bytes: else it may be the
+    only copy of a recording. It is compared beside its place.
+
+    Raises:
+        ConfigError: it has other bytes.
+    """
+    path = Path(target)
+    if target == STANDARD or not unmarked(path):
+        return write(target)
+    with tempfile.TemporaryDirectory(prefix=".flashweir-", dir=path.resolve().parent) as beside:
+        anew = Path(beside) / path.name
+        try:
+            done = write(str(anew))
+        except FlashweirError as error:
+            error.args = (str(error).replace(str(anew), target), *error.args[1:])
+            raise
+        if not filecmp.cmp(anew, path, shallow=False):
+            raise ConfigError(f"{option} {target}: is there already, has no mark of flashweir, and would get other "
+                              "content: expected another name")  # fmt: skip
+        anew.replace(path.resolve())
+    return done
 
 
 def check_figures(folder: Path | None, *, force: bool) -> None:
@@ -195,6 +234,12 @@ def _is_trace(path: Path) -> bool:
     return True
 
 
+def _is_marked(path: Path) -> bool:
+    """True if a trace names flashweir as its writer: in the metadata of Parquet, or as host of an MSR line."""
+    ends = _ends(path)
+    return (ends.startswith(b"PAR1") and b"flashweir.schema" in ends) or _MSR.match(ends) is not None
+
+
 def _is_model(path: Path) -> bool:
     start = path.open("rb").read(_LOOKED_AT) if path.stat().st_size < _MAX_JSON else b""
     return start.lstrip().startswith(b"{") and b'"about"' in start
@@ -242,11 +287,12 @@ KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "markdown": ("document of flashweir", _has(b"Made by flashweir ")),
     "figure": ("figure of flashweir", _is_figure),
     "device": ("device file of flashweir", _is_device),
-    "trace": ("trace", _is_trace),
+    "trace": ("trace that flashweir marked as its own", _is_marked),
+    "rewritten": ("trace", _is_trace),
     "lines": ("lines of flashweir trace characterize", _is_lines),
     "bundle": ("bundle of flashweir", _is_bundle),
     "state": ("saved drive of flashweir", _is_state),
     "model": ("model of flashweir train-allocator", _is_model),
 }
 _OF_OPTION = {"--html": "page", "--requests": "log", "--log": "log", "--timeline": "timeline",
-              "--markdown": "markdown", "--png": "figure", "--save-state": "state"}  # fmt: skip
+              "--markdown": "markdown", "--png": "figure", "--save-state": "state", "--record": "trace"}  # fmt: skip

@@ -8,7 +8,7 @@ from flashweir import api
 from flashweir.cli.characterize import trace_characterize
 from flashweir.cli.common import Json, quietly, show, watched
 from flashweir.cli.derived import takes
-from flashweir.cli.outputs import Force, check_output, check_outputs
+from flashweir.cli.outputs import Force, check_output, check_outputs, rewrite
 from flashweir.notices import say
 from flashweir.results.section import Section
 
@@ -44,10 +44,10 @@ def trace_convert(
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Write a trace in another format."""
-    check_outputs({"OUT": target}, [source], force=force, kinds={"OUT": "trace"})
+    check_outputs({"OUT": target}, [source], force=force, kinds={"OUT": "rewritten"})
 
     def run(progress: api.Progress | None) -> Section:
-        return api.trace_convert(source, target, progress=progress, **options)
+        return rewrite("OUT", target, lambda name: api.trace_convert(source, name, progress=progress, **options))
 
     done = watched(run)
     show(done, None)
@@ -64,8 +64,12 @@ def trace_generate(
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Write the requests of a generator as a trace."""
-    check_outputs({"OUT": target}, [], force=force, kinds={"OUT": "trace"})
-    done = watched(lambda progress: api.trace_generate(spec, target, progress=progress, **options))
+    check_outputs({"OUT": target}, [], force=force, kinds={"OUT": "rewritten"})
+
+    def run(progress: api.Progress | None) -> Section:
+        return rewrite("OUT", target, lambda name: api.trace_generate(spec, name, progress=progress, **options))
+
+    done = watched(run)
     show(done, None)
     _warn_of_left_out(done)
 

@@ -1,6 +1,7 @@
 """The function `lifetime`: fast-forward over seeds, and the ends of a drive's life."""
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
-from flashweir.arguments import check_path, in_python
+from flashweir.arguments import check_path, in_python, shown
 from flashweir.endurance import ends, outcome
 from flashweir.endurance.cells import rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
@@ -114,7 +115,7 @@ def lifetime(
     stress = Stress(retention_days, temperature)
     limits = _limits(result, rated, block_cycles, stress, code)
     request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
-    named = ", ".join(str(one.get("path", one["spec"])) for one in plan["workloads"])
+    named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device)))
 
 
@@ -133,6 +134,10 @@ def _plan(
     except ConfigError as error:
         name_device(error, scratch)
         raise
+    for asked, one in zip(jobs.workloads, found["workloads"], strict=False):
+        # The plan names files in text, which not all names are.
+        if "path" in one and isinstance(asked["spec"], Mapping):
+            one["path"] = os.fsdecode(bytes(asked["spec"]["bytes"]))
     return found, {**jobs.settings, **settings}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
-from flashweir.arguments import in_python
+from flashweir.arguments import check_file, in_python
 from flashweir.result import Result
 
 VERSION = "fio version"
@@ -39,6 +39,7 @@ def read_fio(file: "str | Path") -> dict[str, Result]:
     Raises:
         ConfigError: the file can't be read, or is no result of fio.
     """
+    check_file("file", file)
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

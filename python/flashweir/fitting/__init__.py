@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flashweir import whole
 from flashweir._native import ConfigError
-from flashweir.arguments import in_python
+from flashweir.arguments import check_file, in_python
 from flashweir.budget import read_budget
 from flashweir.options import search as option
 from flashweir.options.option import checked, declared
@@ -50,6 +50,7 @@ def fit(
         FlashweirError: a simulation failed.
     """
     checked(fit, locals())
+    check_file("path", path)
     # Numpy is imported here: the command line needs the options alone.
     from flashweir.fitting import ensemble, evaluation, load, measurements
     from flashweir.fitting.outcome import Fit, compared

@@ -7,7 +7,7 @@ compares. docs/reference/health.md has fields and units.
 import os
 from collections.abc import Sequence
 
-from flashweir.arguments import in_python
+from flashweir.arguments import check_files, in_python
 from flashweir.healthlogs.difference import difference
 from flashweir.healthlogs.logs import read
 from flashweir.results.section import Section
@@ -32,6 +32,8 @@ def health(before: _Path | Sequence[_Path], after: _Path | Sequence[_Path]) -> S
     Raises:
         ConfigError: a file is no such log, is of another drive, or is the earlier one.
     """
+    check_files("before", before)
+    check_files("after", after)
     sides = [[given] if isinstance(given, str | os.PathLike) else list(given) for given in (before, after)]
     old, new = ([read(os.fspath(file)) for file in files] for files in sides)
     return Section(difference(old, new))

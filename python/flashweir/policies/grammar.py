@@ -5,7 +5,6 @@ that a new translation layer or planner can be written as soon as the engine has
 grammar for readers.
 """
 
-import difflib
 import functools
 import json
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from flashweir import _native
 from flashweir._native import ConfigError
+from flashweir.names import hint
 from flashweir.settings import flat
 
 # A policy's name, and the keys that it sets.
@@ -220,18 +220,13 @@ def _key_of(word: str, text: str) -> str:
     if keys:
         ways = " or ".join(f"{key}={word}" for key in keys)
         raise ConfigError(f"policy {text}: {word!r} is a value of several keys: expected {ways}")
-    raise ConfigError(f"policy {text}: {word!r} is no choice of any key{_nearest(word, _words())}; expected words such "
+    raise ConfigError(f"policy {text}: {word!r} is no choice of any key{hint(word, _words())}; expected words such "
                       "as fast+forwarding, and other settings as :KEY=VALUE")  # fmt: skip
 
 
 def _check_key(key: str, text: str) -> None:
     if key not in _keys():
-        raise ConfigError(f"policy {text}: {key}: no key of a drive{_nearest(key, _keys())}")
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"policy {text}: {key}: no key of a drive{hint(key, _keys())}")
 
 
 # Keys whose choices are given by key alone: "none", "dynamic" and "direct" are words of planners, allocation and maps.

@@ -92,6 +92,8 @@ def reproduce(
     from flashweir._native import ConfigError
 
     checked(reproduce, locals())
+    if not isinstance(paper, str | None):
+        raise ConfigError(f"paper: {paper!r}: expected the name of a paper, such as 01-huang2010")
     with ExitStack() as stack:
         if traces is not None:
             if experiments is not None:

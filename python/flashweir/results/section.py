@@ -40,12 +40,19 @@ class Section(Mapping[str, Any]):
             return self._wrapped(key)
         head, dot, rest = key.partition(".")
         inner = self._wrapped(head) if dot and head in self._values else None
-        if not isinstance(inner, Section):
-            raise KeyError(key)
         try:
-            return inner[rest]
+            if isinstance(inner, Section):
+                return inner[rest]
         except KeyError:
-            raise KeyError(key) from None
+            pass
+        new = self._new_name(key)
+        raise KeyError(key if new is None else f"{key}: it is now {new}")
+
+    def _new_name(self, key: str) -> str | None:
+        """The name that a field of this section has now, if `key` is an old one."""
+        from flashweir.names import now
+
+        return now(key, self._values)
 
     def _wrapped(self, key: str) -> Any:  # noqa: ANN401 - JSON holds anything
         value = self._values[key]
@@ -63,6 +70,8 @@ class Section(Mapping[str, Any]):
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__} has no {name!r}")
         if name not in self._values:
+            if (new := self._new_name(name)) is not None:
+                raise AttributeError(f"{type(self).__name__} has no {name!r}: it is now {new!r}")
             raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(self._values)}")
         return self[name]
 

@@ -1,6 +1,5 @@
 """Specs of searches: those of sweeps, with goals, constraints, prices and life (docs/reference/search.md)."""
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
+from flashweir.names import hint
 from flashweir.quantity import kind_of, number_of, unit_of
 from flashweir.searching.costs import BYTES, USD, Prices, read_prices
 from flashweir.searching.formulas import Constraint, Goal, read_constraints, read_goals
@@ -98,7 +98,7 @@ def load(given: str | Path | Mapping[str, Any]) -> SearchSpec:
 def _read(table: Mapping[str, Any], name: str, folder: Path) -> SearchSpec:
     for key in table:
         if key not in (*sweeps.KEYS, *KEYS):
-            raise ConfigError(f"{key}: unknown key{_nearest(key, (*sweeps.KEYS, *KEYS))}")
+            raise ConfigError(f"{key}: unknown key{hint(key, (*sweeps.KEYS, *KEYS))}")
     goals = read_goals(table.get("goals"))
     constraints = read_constraints(table.get("constraints", []))
     prices = read_prices(table.get("prices"))
@@ -119,7 +119,7 @@ def _life(given: object) -> dict[str, Any]:
         raise ConfigError(f"life: {given!r}: expected a table")
     for key in given:
         if key not in LIFE_OPTIONS:
-            raise ConfigError(f"life.{key}: unknown key{_nearest(key, LIFE_OPTIONS)}")
+            raise ConfigError(f"life.{key}: unknown key{hint(key, LIFE_OPTIONS)}")
     return dict(given)
 
 
@@ -152,7 +152,7 @@ def _check_names(spec: SearchSpec) -> None:
     for where, used in taken:
         for name in used:
             if name not in names and not name.startswith(_OPEN):
-                raise ConfigError(f"{where}: {name} is no key, metric, cost or life{_nearest(name, names)}")
+                raise ConfigError(f"{where}: {name} is no key, metric, cost or life{hint(name, names)}")
             if spec.prices is None and name in (*USD, "life.cost_per_tbw"):
                 raise ConfigError(f"{where}: {name}: expected [prices], such as flash_per_gib = 0.08")
         if not used:
@@ -168,8 +168,3 @@ def _check_names(spec: SearchSpec) -> None:
 
 def _keys() -> list[str]:
     return [key["name"] for key in json.loads(_native.schema())["x-keys"]]
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.names import now
 from flashweir.statistics.intervals import is_number
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ def check_column(frame: "pl.DataFrame", name: str, kind: str) -> None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` with up to three of the known names, or nothing."""
+    """`; did you mean ...?` with up to three of the known names, or nothing; the new name of an old one."""
+    if (new := now(name)) is not None:
+        return f"; it is now `{new}`"
     known = list(known)
     near = get_close_matches(name, known, n=3)
     near += [other for other in known if name in other.split(".") and other not in near]

@@ -1,6 +1,5 @@
 """Specs of sweeps in TOML or as a mapping, read and checked. docs/reference/sweep.md describes the language."""
 
-import difflib
 import functools
 import json
 import os
@@ -13,6 +12,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.importing.device import converted
+from flashweir.names import hint
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
@@ -137,7 +137,7 @@ def _plain(value: Any, where: str = "") -> Any:  # noqa: ANN401 - any JSON value
 def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     for key in table:
         if key not in KEYS:
-            raise ConfigError(f"{key}: unknown key{_nearest(key, KEYS)}")
+            raise ConfigError(f"{key}: unknown key{hint(key, KEYS)}")
     require(table, folder)
     workloads = _workloads(table.get("workloads"), folder)
     axes = _axes(table)
@@ -179,7 +179,7 @@ def _axes(table: Mapping[str, Any]) -> dict[str, Axis]:
     axes = {str(key): axis(str(key), given) for key, given in _table(table, "axes").items()}
     for name, labels in _dotted(_table(table, "only")).items():
         if name not in axes:
-            raise ConfigError(f"only: {name!r} is no axis{_nearest(name, list(axes))}")
+            raise ConfigError(f"only: {name!r} is no axis{hint(name, list(axes))}")
         axes[name] = axes[name].only(labels)
     return axes
 
@@ -221,14 +221,14 @@ def _set_for(given: Mapping[str, Any], workloads: Mapping[str, Streams]) -> dict
         found[name] = flat(_table(given, name))
         for key in found[name]:
             if key not in known:
-                raise ConfigError(f"set_for.{name}.{key}: no key of a drive{_nearest(key, sorted(known))}")
+                raise ConfigError(f"set_for.{name}.{key}: no key of a drive{hint(key, sorted(known))}")
     return found
 
 
 def _workload_names(names: Iterable[str], where: str, workloads: Mapping[str, Streams]) -> Iterable[str]:
     for name in names:
         if name not in workloads:
-            raise ConfigError(f"{where}: {name!r} is no workload{_nearest(name, list(workloads))}")
+            raise ConfigError(f"{where}: {name!r} is no workload{hint(name, list(workloads))}")
     return names
 
 
@@ -250,7 +250,7 @@ def _groups(axes: Mapping[str, Axis], zipped: object, folder: Path) -> list[list
     for rank, group in enumerate(zipped):
         for name in group:
             if not isinstance(name, str) or name not in axes:
-                raise ConfigError(f"zip: {name!r} is no axis{_nearest(str(name), list(axes))}")
+                raise ConfigError(f"zip: {name!r} is no axis{hint(str(name), list(axes))}")
             if name in group_of:
                 raise ConfigError(f"zip: {name!r} is listed twice")
             group_of[name] = rank
@@ -279,13 +279,13 @@ def _check_names(
         raise ConfigError(f"workloads: {{{missing[0]}}} has no value: expected axes.{missing[0]} or set.{missing[0]}")
     known = keys | placeholders
     if unknown := sorted(set(settings) - known):
-        raise ConfigError(f"set.{unknown[0]}: no key of a drive{_nearest(unknown[0], sorted(known))}")
+        raise ConfigError(f"set.{unknown[0]}: no key of a drive{hint(unknown[0], sorted(known))}")
     for name, found in axes.items():
         if _is_taken(name):
             raise ConfigError(f"axes.{name}: that is a column already: expected another name")
         for key in set().union(*found.settings) - known - {"device"}:
             raise ConfigError(f"axes.{name}: {key} is no key of a drive, no placeholder of a workload"
-                              f"{_nearest(key, sorted(known))}")  # fmt: skip
+                              f"{hint(key, sorted(known))}")  # fmt: skip
     setters: dict[str, str] = {}
     for name, found in axes.items():
         for key in set().union(*found.settings):
@@ -301,7 +301,7 @@ def _check_comparison(spec: SweepSpec) -> None:
     if spec.compare is None and spec.baseline is not None:
         raise ConfigError("baseline: expected compare, the axis that it is a value of")
     if spec.compare is not None and spec.compare not in axes:
-        raise ConfigError(f"compare: {spec.compare!r} is no axis{_nearest(str(spec.compare), list(axes))}")
+        raise ConfigError(f"compare: {spec.compare!r} is no axis{hint(str(spec.compare), list(axes))}")
     if spec.compare is not None and spec.baseline is not None and spec.baseline not in axes[spec.compare].labels:
         values = ", ".join(str(label) for label in axes[spec.compare].labels)
         raise ConfigError(f"baseline: {spec.baseline!r} is no value of {spec.compare}: expected one of {values}")
@@ -316,11 +316,11 @@ def _check_columns(spec: SweepSpec) -> None:
     for column, expression in spec.derived.items():
         for name in expression.names():
             if name not in known and not name.startswith(open_parts):
-                raise ConfigError(f"derived.{column}: {name} is no column{_nearest(name, known)}")
+                raise ConfigError(f"derived.{column}: {name} is no column{hint(name, known)}")
         known.append(column)
     for name in spec.metrics:
         if name not in (*columns, *spec.derived) and not name.startswith(open_parts):
-            raise ConfigError(f"metrics: {name} is no number of a result{_nearest(name, [*columns, *spec.derived])}")
+            raise ConfigError(f"metrics: {name} is no number of a result{hint(name, [*columns, *spec.derived])}")
 
 
 @functools.cache
@@ -388,8 +388,3 @@ def _texts(table: Mapping[str, Any], key: str) -> list[str]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(text, str) for text in value):
         raise ConfigError(f"{key}: {value!r}: expected a list of names")
     return list(value)
-
-
-def _nearest(key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
