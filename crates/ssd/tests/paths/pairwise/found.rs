@@ -1,0 +1,78 @@
+//! Drives that the long tests found, cut down to what fails without the rule that the test is named after.
+
+use flashweir_trace::{Op, Request};
+
+use super::compare;
+
+fn write(time_ns: u64, lba: u64, sectors: u32) -> Request {
+    Request { time_ns, lba, sectors, stream: 0, op: Op::Write, handle: 0 }
+}
+
+/// Runs a drive every way there is.
+fn run(settings: &[(&'static str, &str)], requests: &[Request]) {
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    compare(&settings, requests);
+}
+
+/// In one step a unit fills a superblock with moved pages, some of them stale by then, and moves the others on.
+#[test]
+fn a_page_that_is_moved_twice_in_a_step_is_read_when_it_is_programmed() {
+    let settings = [
+        ("alloc.kind", "superblock"),
+        ("alloc.superblock_dies", "2"),
+        ("background.write_back.after", "9us"),
+        ("buffer.backpressure", "free"),
+        ("buffer.bytes", "5KiB"),
+        ("buffer.destage", "marks"),
+        ("buffer.free_below", "2"),
+        ("buffer.high_mark", "1"),
+        ("capacity", "32KiB"),
+        ("channels", "3"),
+        ("chips", "2"),
+        ("clock", "lock-step"),
+        ("dies", "2"),
+        ("firmware.complete_time", "300us"),
+        ("firmware.cores", "4"),
+        ("firmware.lookup_time", "300us"),
+        ("firmware.write_time", "300us"),
+        ("ftl.batch_update", "false"),
+        ("ftl.kind", "dftl"),
+        ("gc.frontiers", "2"),
+        ("gc.planner", "cycle-filling"),
+        ("gc.victim", "cost-benefit"),
+        ("host.link", "20MB/s"),
+        ("host.max_transfer", "512"),
+        ("nand.bad_blocks", "0.1"),
+        ("nand.programs", "foggy-fine"),
+        ("op_ratio", "2.5"),
+        ("page", "1KiB"),
+        ("pages_per_block", "1"),
+        ("timing.program", "100us,300us"),
+        ("wear.static_gap", "1"),
+    ];
+    let pages = [
+        (31, 2),
+        (19, 6),
+        (52, 5),
+        (64, 7),
+        (57, 1),
+        (29, 5),
+        (10, 1),
+        (22, 3),
+        (65, 6),
+        (17, 6),
+        (8, 1),
+        (13, 1),
+        (44, 9),
+        (70, 1),
+        (64, 3),
+        (35, 4),
+        (25, 2),
+        (33, 6),
+        (67, 5),
+        (52, 1),
+    ];
+    let requests: Vec<_> =
+        (0..).zip(pages).map(|(number, (lba, sectors))| write(number * 1_000_000, lba, sectors)).collect();
+    run(&settings, &requests);
+}
