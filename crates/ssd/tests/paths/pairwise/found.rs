@@ -76,3 +76,44 @@ fn a_page_that_is_moved_twice_in_a_step_is_read_when_it_is_programmed() {
         (0..).zip(pages).map(|(number, (lba, sectors))| write(number * 1_000_000, lba, sectors)).collect();
     run(&settings, &requests);
 }
+
+/// A read writes a translation page back. Room for that page is made by ending the collection under way.
+#[test]
+fn a_collection_that_a_look_up_ends_is_over() {
+    let settings = [
+        ("capacity", "128KiB"),
+        ("channels", "3"),
+        ("chips", "1"),
+        ("clock", "lock-step"),
+        ("fill", "0.9"),
+        ("ftl.cache_bytes", "1KiB"),
+        ("ftl.kind", "dftl"),
+        ("host.mode", "open"),
+        ("host.slots", "2"),
+        ("nand.bad_blocks", "0.1"),
+        ("op_ratio", "1.3"),
+        ("page", "1KiB"),
+        ("pages_per_block", "11"),
+        ("precondition", "steady"),
+    ];
+    let pages = [
+        (96, 15),
+        (222, 15),
+        (174, 15),
+        (2, 13),
+        (18, 15),
+        (190, 11),
+        (50, 13),
+        (66, 15),
+        (114, 9),
+        (146, 13),
+        (242, 13),
+        (128, 13),
+        (144, 3),
+        (28, 11),
+    ];
+    let mut requests: Vec<_> =
+        (0..).zip(pages).map(|(number, (lba, sectors))| write(number * 1_000_000, lba, sectors)).collect();
+    requests[13].op = Op::Read;
+    run(&settings, &requests);
+}
