@@ -117,3 +117,59 @@ fn a_collection_that_a_look_up_ends_is_over() {
     requests[13].op = Op::Read;
     run(&settings, &requests);
 }
+
+/// A page that was there before the run takes a part of the last page of flash of the host's open block, the only one that is not
+/// erased.
+#[test]
+fn a_block_whose_last_page_of_flash_holds_old_data_may_be_collected() {
+    let settings = [
+        ("alloc.kind", "superblock"),
+        ("capacity", "128KiB"),
+        ("channels", "3"),
+        ("chips", "2"),
+        ("clock", "lock-step"),
+        ("dies", "2"),
+        ("ftl.map_unit", "1KiB"),
+        ("nand.bad_blocks", "0.1"),
+        ("nand.seed", "7"),
+        ("op_ratio", "2.5"),
+        ("page", "2KiB"),
+        ("pages_per_block", "4"),
+        ("planes", "2"),
+        ("units", "synchronized"),
+    ];
+    let pages = [
+        (130, 1),
+        (51, 2),
+        (260, 1),
+        (44, 9),
+        (207, 1),
+        (81, 6),
+        (8, 1),
+        (248, 1),
+        (213, 1),
+        (147, 1),
+        (195, 1),
+        (87, 2),
+        (34, 1),
+        (267, 1),
+        (65, 4),
+        (235, 1),
+        (90, 1),
+        (143, 1),
+        (268, 1),
+        (276, 1),
+        (216, 1),
+        (65, 4),
+        (19, 1),
+        (210, 1),
+        (75, 1),
+        (214, 1),
+        (270, 1),
+        (100, 1),
+        (164, 1),
+    ];
+    let mut requests = pages.map(|(lba, sectors)| write(0, lba, sectors));
+    requests[27].op = Op::Read;
+    run(&settings, &requests);
+}
