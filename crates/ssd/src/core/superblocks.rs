@@ -13,8 +13,8 @@ use crate::alloc::{Home, Superblocks};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{
-    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, PageAt, PageSlice, Purpose,
-    Role,
+    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, Ops, PageAt, PageSlice,
+    Purpose, Role,
 };
 use crate::sched::Pages;
 
@@ -196,7 +196,7 @@ impl<C: Content> Core<C> {
         let mut ops = std::mem::take(&mut self.ops);
         let mut left = ops.list();
         while let Some(op) = left.first() {
-            let together = if made.step { moved_together(left) } else { 1 };
+            let together = if made.step { moved_together(left, &ops) } else { 1 };
             match &op.effect {
                 Effect::Laid { ppn, map } => self.lay_in_set(&superblocks, op.unit, *ppn, *map),
                 Effect::Moved(_) => {
@@ -324,10 +324,18 @@ impl<C: Content> Core<C> {
     }
 }
 
-/// Operations from the first on that move pages of one set, at least one: one step reads all of these pages, then programs them.
-fn moved_together(ops: &[FlashOp]) -> usize {
-    let is_of_first = |op: &&FlashOp| matches!(op.effect, Effect::Moved(_)) && op.unit == ops[0].unit;
-    ops.iter().take_while(is_of_first).count().max(1)
+/// Operations from the first on that move pages of one set, at least one: one step reads all of these pages, then programs them. So
+/// a page that one of them programs is not moved on by another: that one belongs to the next step.
+fn moved_together(left: &[FlashOp], ops: &Ops) -> usize {
+    let moves = |op: &FlashOp| if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
+    let is_programmed = |before: &[FlashOp], from: u32| {
+        before.iter().any(|op| moves(op).iter().any(|(_, programmed)| *programmed == from))
+    };
+    let joins = |(number, op): &(usize, &FlashOp)| {
+        let is_of_first = matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
+        is_of_first && !moves(op).iter().any(|(from, _)| is_programmed(&left[..*number], *from))
+    };
+    left.iter().enumerate().take_while(joins).count().max(1)
 }
 
 pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {

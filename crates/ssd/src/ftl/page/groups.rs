@@ -195,7 +195,10 @@ impl PageFtl {
         let state = &mut self.units[unit as usize];
         let next = own.parked[group as usize];
         own.parked[now as usize] = match kind {
-            Kind::Host => Parked { frontier: state.host, open: state.open },
+            Kind::Host => {
+                state.retire_host(&self.rules);
+                Parked { frontier: state.host, open: state.open }
+            }
             Kind::Moved => Parked { frontier: state.collected, open: 0 },
         };
         match kind {

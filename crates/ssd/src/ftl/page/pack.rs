@@ -40,6 +40,14 @@ impl Unit {
         }
         (Frontier { next, ..frontier }, padded)
     }
+
+    /// The open block of the host counts as full if no page of flash of it is erased: units that were there before the run may have
+    /// taken a part of the last one.
+    pub(super) fn retire_host(&mut self, rules: &Rules) {
+        if self.open == 0 && rules.is_full(self.host) {
+            (self.host, _) = self.pad(rules, self.host);
+        }
+    }
 }
 
 impl PageFtl {
@@ -135,9 +143,10 @@ impl PageFtl {
         (0..blocks.count() as u32).any(|block| gains(&block))
     }
 
-    /// A block of old data of which no page of flash is erased any more counts as full.
-    pub(super) fn retire_laid(&mut self, unit: u32) {
+    /// Open blocks of the host and of old data of which no page of flash is erased any more count as full.
+    pub(super) fn retire_open(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
+        state.retire_host(&self.rules);
         let frontier = state.laid;
         if u64::from(frontier.next) < self.rules.pages_per_block.get() && self.rules.is_full(frontier) {
             state.blocks.fill_oldest(frontier.block);

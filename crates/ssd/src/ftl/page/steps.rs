@@ -64,7 +64,7 @@ impl PageFtl {
             return Ok(Some(step));
         }
         if self.rules.per_page > 1 {
-            self.retire_laid(unit);
+            self.retire_open(unit);
         }
         if !self.take_victim(unit, work, false) {
             return Ok(None);

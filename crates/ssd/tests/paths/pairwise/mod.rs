@@ -4,6 +4,7 @@
 mod array;
 mod every_key;
 mod factors;
+mod found;
 mod one_place;
 mod space;
 mod workloads;

@@ -36,14 +36,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             // Collection ahead is decided about with all others that have nothing to write.
             return Ok(false);
         }
-        let oldest = self.next_entry(own.unit);
-        if own.last == Step::Erase && !oldest.is_some_and(|slot| self.must_collect(own.unit, slot)) {
+        if own.last == Step::Erase && !self.waits_for(own.unit) {
             self.stations.of(station).own = None;
             self.stations.mandatory -= 1;
             return Ok(false);
         }
-        self.own_step(station, own)?;
-        Ok(true)
+        self.own_step(station, own)
     }
 
     /// Asks the planner whether a station that has nothing to do collects ahead: for the unit with which it has begun, else for the
@@ -106,7 +104,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let early_before = self.core.counters.merges.full;
         let Some(step) = self.step_of(own.unit, own.work, own.urgency)? else {
             if own.urgency == Urgency::Must {
-                return Err(self.core.ftl.stuck(own.unit));
+                self.check_ended(own.unit)?;
+                self.stations.mandatory -= 1;
             }
             self.stations.of(station).own = None;
             return Ok(false);
@@ -120,6 +119,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.stations.of(station).own = Some(own);
         self.end_of_group(station, cause(step), Kind::Collect);
         Ok(true)
+    }
+
+    /// True if the page that a unit writes next waits for a collection of it.
+    fn waits_for(&self, unit: u32) -> bool {
+        self.next_entry(unit).is_some_and(|slot| self.must_collect(unit, slot))
+    }
+
+    /// A mandatory collection finds nothing to do: what looks up pages in between has made room for a translation page, and has ended
+    /// it. The unit can't go on if a page still waits for it.
+    fn check_ended(&self, unit: u32) -> Result<(), RunError> {
+        if self.waits_for(unit) { Err(self.core.ftl.stuck(unit)) } else { Ok(()) }
     }
 
     /// A step of a collection is charged to the tenant of the page that the unit has to write next; ahead of that, to that of
@@ -217,7 +227,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 let held = stations.map(|station| self.stations.units_of(station).any(takes_part)).collect();
                 let task = Task::new(unit, Work::Collect, Urgency::Must);
                 self.stations.together = Some(Together { task, joined, held, action: None, begun });
-                return self.step_together().map(|()| false);
+                return self.step_together().map(|_| false);
             };
             let Task { unit, last, .. } = together.task;
             self.follow_late()?;
@@ -225,9 +235,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             {
                 return Ok(false);
             }
-            let oldest = self.next_entry(unit);
-            if last != Step::Erase || oldest.is_some_and(|slot| self.must_collect(unit, slot)) {
-                return self.step_together().map(|()| false);
+            if (last != Step::Erase || self.waits_for(unit)) && self.step_together()? {
+                return Ok(false);
             }
             if let Some(together) = self.stations.together.take() {
                 for (unit, joined) in (0..).zip(together.joined) {
@@ -258,13 +267,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         found
     }
 
-    /// The next step of the initiator, and of all that take part and are idle.
-    fn step_together(&mut self) -> Result<(), RunError> {
-        let Some(mut together) = self.stations.together.take() else { return Ok(()) };
+    /// The next step of the initiator, and of all that take part and are idle. Returns false if the collection has ended.
+    fn step_together(&mut self) -> Result<bool, RunError> {
+        let Some(mut together) = self.stations.together.take() else { return Ok(false) };
         let initiator = together.task.unit;
         self.charge(initiator);
         let Some(step) = self.step_of(initiator, Work::Collect, Urgency::Must)? else {
-            return Err(self.core.ftl.stuck(initiator));
+            self.stations.together = Some(together);
+            return self.check_ended(initiator).map(|()| false);
         };
         let action = self.stations.planner.follow(step);
         together.action = Some(action);
@@ -277,7 +287,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.stations.together = Some(together);
         self.follow_of_station(own_station, action)?;
         self.end_of_group(own_station, cause(step), Kind::Collect);
-        self.follow_late()
+        self.follow_late()?;
+        Ok(true)
     }
 
     /// Stations that take part, have not begun the step under way, and are idle now, begin it: at its start, or when their own
