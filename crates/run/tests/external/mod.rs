@@ -237,7 +237,7 @@ fn wrong_answers_end_the_run_with_a_line() {
     let victim = |file| error(&[("gc.victim", "external"), ("gc.victim_file", file)]);
     assert!(victim("wrong").contains("expected one of the view's blocks, or None"), "{}", victim("wrong"));
     assert_eq!(victim("fails"), "gc.victim: no idea");
-    assert!(victim("none").contains("can't go on"), "{}", victim("none"));
+    assert!(victim("none").contains("expected one with stale pages"), "{}", victim("none"));
     assert_eq!(victim("nowhere"), "gc.victim=external: nowhere: expected a function");
     let classifier = |file| error(&[("ftl.classifier", "external"), ("ftl.classifier_file", file)]);
     assert_eq!(classifier("wrong"), "ftl.classifier: group 4: expected groups from 0 to 3");
