@@ -93,7 +93,7 @@ def reproduce(
 
     checked(reproduce, locals())
     if not isinstance(paper, str | None):
-        raise ConfigError(f"paper: {paper!r}: expected the name of a paper, such as 01-huang2010")
+        raise ConfigError(f"paper: {paper!r}: expected the name of a paper, as a text")
     with ExitStack() as stack:
         if traces is not None:
             if experiments is not None:
