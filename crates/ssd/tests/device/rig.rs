@@ -13,6 +13,10 @@ pub(crate) const PROGRAM: u64 = 100_000;
 pub(crate) const ERASE: u64 = 1_000_000;
 /// A page over the bus: 4096 bytes at 1 ns, and 904 ns of command.
 pub(crate) const TRANSFER: u64 = 5_000;
+/// Array times in SLC mode of the drives with an SLC cache.
+pub(crate) const SLC_READ: u64 = 3_000;
+pub(crate) const SLC_PROGRAM: u64 = 20_000;
+pub(crate) const MS: u64 = 1_000_000;
 /// Sectors of a page.
 pub(crate) const PAGE: u64 = 8;
 
@@ -79,6 +83,11 @@ pub(crate) fn read(time_ns: u64, page: u64) -> Request {
 
 pub(crate) fn write(time_ns: u64, page: u64) -> Request {
     pages(time_ns, Op::Write, page, 1)
+}
+
+/// Writes of pages one after the other, each when the one before is long done.
+pub(crate) fn slow(count: u64) -> Vec<Request> {
+    (0..count).map(|page| write(page * 10 * MS, page)).collect()
 }
 
 pub(crate) fn flush(time_ns: u64) -> Request {

@@ -5,11 +5,11 @@ use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 use flashweir_ssd::{Simulation, SlcState};
 use flashweir_trace::{Op, Request};
 
-use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, drive, pages, read, run, run_both, write};
+use super::rig::{
+    ERASE, MS, PROGRAM, READ, SLC_PROGRAM, SLC_READ, Setting, TRANSFER, drive, pages, read, run, run_both,
+    slow, write,
+};
 
-/// Array times in SLC mode.
-const SLC_READ: u64 = 3_000;
-const SLC_PROGRAM: u64 = 20_000;
 /// Writes, in SLC mode and not.
 const CACHED: u64 = TRANSFER + SLC_PROGRAM;
 const DIRECT: u64 = TRANSFER + PROGRAM;
@@ -18,7 +18,6 @@ const FOLD: u64 = SLC_READ + 2 * TRANSFER + PROGRAM;
 /// Pages of a block, and of one in SLC mode.
 const BLOCK: u64 = 12;
 const SLC_BLOCK: u64 = 4;
-const MS: u64 = 1_000_000;
 
 /// Three bits a cell: blocks of 12 pages hold 4 in SLC mode.
 const TLC: [Setting; 4] =
@@ -29,11 +28,6 @@ const STATIC: [Setting; 2] = [("slc.kind", "static"), ("slc.static_blocks", "2")
 
 fn with(settings: &[&[Setting]]) -> Vec<Setting> {
     TLC.iter().chain(settings.iter().copied().flatten()).copied().collect()
-}
-
-/// Writes of pages one after the other, each when the one before is long done.
-fn slow(count: u64) -> Vec<Request> {
-    (0..count).map(|page| write(page * 10 * MS, page)).collect()
 }
 
 fn state(simulation: &Simulation) -> SlcState {

@@ -2,13 +2,11 @@
 //! it by hand.
 
 use flashweir_ssd::CommandKind::{Erase, Program};
-use flashweir_trace::Request;
 
-use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, read, run, run_both, write};
+use super::rig::{
+    ERASE, MS, PROGRAM, READ, SLC_PROGRAM, SLC_READ, Setting, TRANSFER, read, run, run_both, slow,
+};
 
-/// Array times in SLC mode.
-const SLC_READ: u64 = 3_000;
-const SLC_PROGRAM: u64 = 20_000;
 /// Writes, in SLC mode and not.
 const CACHED: u64 = TRANSFER + SLC_PROGRAM;
 const DIRECT: u64 = TRANSFER + PROGRAM;
@@ -19,7 +17,6 @@ const UPDATE: u64 = LOAD + DIRECT;
 const FOLD: u64 = SLC_READ + 2 * TRANSFER + PROGRAM;
 /// Pages of a block in SLC mode.
 const SLC_BLOCK: u64 = 4;
-const MS: u64 = 1_000_000;
 
 /// Three bits a cell, two blocks of 12 pages always in SLC mode, one translation page.
 const BASE: [Setting; 8] = [
@@ -38,11 +35,6 @@ const ONE: Setting = ("ftl.cache_bytes", "8");
 
 fn with(more: &[Setting]) -> Vec<Setting> {
     BASE.into_iter().chain(more.iter().copied()).collect()
-}
-
-/// Writes of pages one after the other, each when the one before is long done.
-fn slow(count: u64) -> Vec<Request> {
-    (0..count).map(|page| write(page * 10 * MS, page)).collect()
 }
 
 #[test]

@@ -5,11 +5,11 @@ use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
 use flashweir_ssd::{Simulation, SlcState};
 use flashweir_trace::{Op, Request};
 
-use super::rig::{ERASE, Outcome, PROGRAM, Setting, TRANSFER, drive, pages, read, run, run_both, write};
+use super::rig::{
+    ERASE, MS, Outcome, PROGRAM, SLC_PROGRAM, SLC_READ, Setting, TRANSFER, drive, pages, read, run, run_both,
+    slow, write,
+};
 
-/// Array times in SLC mode.
-const SLC_READ: u64 = 3_000;
-const SLC_PROGRAM: u64 = 20_000;
 /// Writes, in SLC mode and not.
 const CACHED: u64 = TRANSFER + SLC_PROGRAM;
 const DIRECT: u64 = TRANSFER + PROGRAM;
@@ -17,7 +17,6 @@ const DIRECT: u64 = TRANSFER + PROGRAM;
 const FOLD: u64 = SLC_READ + TRANSFER + DIRECT;
 /// Pages of a superblock in SLC mode: 4 of the 12 rows, of 4 dies.
 const SLC_PAGES: u64 = 16;
-const MS: u64 = 1_000_000;
 
 /// Four channels with a die each, three bits a cell; two superblocks are always in SLC mode.
 const BASE: [Setting; 9] = [
@@ -35,11 +34,6 @@ const DIRECTLY: Setting = ("slc.when_full", "direct");
 
 fn with(more: &[Setting]) -> Vec<Setting> {
     BASE.into_iter().chain(more.iter().copied()).collect()
-}
-
-/// Writes of pages one after the other, each when the one before is long done.
-fn slow(count: u64) -> Vec<Request> {
-    (0..count).map(|page| write(page * 10 * MS, page)).collect()
 }
 
 fn state(simulation: &Simulation) -> SlcState {
