@@ -55,5 +55,5 @@ pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
     LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
-    StreamUse, Streams, Times, ZoneCounts,
+    StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
 };

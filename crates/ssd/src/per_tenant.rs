@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use flashweir_trace::quantity::{format_bytes, parse_bytes};
+use flashweir_trace::quantity::{format_bytes, format_nanos, parse_bytes, parse_nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -37,6 +37,10 @@ pub struct Count;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size;
 
+/// Times, in ns, with units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Time;
+
 impl Notation for Count {
     const EXAMPLE: &'static str = "1000,none";
     const UNIT: Option<&'static str> = None;
@@ -60,6 +64,19 @@ impl Notation for Size {
 
     fn parse(text: &str) -> Option<u64> {
         parse_bytes(text)
+    }
+}
+
+impl Notation for Time {
+    const EXAMPLE: &'static str = "200us,none";
+    const UNIT: Option<&'static str> = Some("ns");
+
+    fn format(quantity: u64) -> String {
+        format_nanos(quantity)
+    }
+
+    fn parse(text: &str) -> Option<u64> {
+        parse_nanos(text)
     }
 }
 

@@ -124,6 +124,18 @@ class Stream(Section):
     limit_wait_us: Annotated[
         float | None, Field("with rate limits: mean wait of its requests for its own", "us", optional=True)
     ]
+    over_target: Annotated[
+        float | None,
+        Field(
+            "with [latency targets](../concepts/arbitration.md#latency-targets): share of its requests that took longer"
+            " than its own; null if it has none",
+            optional=True,
+        ),
+    ]
+    depth_limited_s: Annotated[
+        float,
+        Field("with latency targets: for how long it might have fewer requests outstanding", "s", optional=True),
+    ]
     latency_us: Annotated[Each[Latencies], Field("as of the whole run", "us")]
     latency_histogram_ns: Annotated[Each[list[list[int]]], Field("as of the whole run", "ns")]
     alone_latency_us: Annotated[

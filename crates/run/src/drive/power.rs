@@ -37,7 +37,7 @@ impl Drive {
         }
         if self.config.host_reorders() {
             let expected = "the bytes of a served drive are kept in the order of submission; expected a host and firmware that keep it \
-                            (host.arbitration=arrival, host.doorbell=1, firmware.cores=1, firmware.hmb_bytes=0, no rate limits)";
+                            (host.arbitration=arrival, host.doorbell=1, firmware.cores=1, firmware.hmb_bytes=0, no rate limits, no latency targets)";
             return Err(Error::setting(
                 "power cuts of a served drive whose requests change their order",
                 expected,

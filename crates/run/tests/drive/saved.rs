@@ -32,6 +32,7 @@ const DRIVES: &[&[(&str, &str)]] = &[
         ("host.queue_entries", "9"),
     ],
     &[("host.iops_limit", "900"), ("host.bytes_limit", "9MiB"), ("host.bytes_burst", "64KiB")],
+    &[("host.latency_target", "150us"), ("host.latency_window", "3ms")],
     &[("firmware.read_time", "30us"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "9us")],
     &[("ftl.kind", "dftl"), ("op_ratio", "0.6"), ("ftl.cache_bytes", "256")],
     &[("ftl.kind", "dftl"), ("op_ratio", "0.9"), ("ftl.cache_bytes", "256"), ("alloc.kind", "dynamic")],

@@ -79,6 +79,7 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("host.link", "pcie3x1"), ("host.max_transfer", "4KiB"), ("host.submit_time", "2us")],
         &[("host.iops_limit", "2000"), ("host.iops_burst", "3")],
         &[("host.bytes_limit", "none,20MiB"), ("host.link", "sata3")],
+        &[("host.latency_target", "200us,none"), ("host.latency_window", "2ms")],
         &[("host.link", "sata3"), ("host.queue_entries", "2"), ("host.complete_time", "1us")],
         &[("firmware.read_time", "20us"), ("firmware.cores", "2"), ("firmware.complete_time", "1us")],
         &[("host.doorbell", "3"), ("firmware.hmb_bytes", "4KiB"), ("firmware.hmb_miss_time", "3us")],

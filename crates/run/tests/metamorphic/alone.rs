@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 116] = [
+const NEEDS: [(&str, &[Setting]); 117] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -76,6 +76,7 @@ const NEEDS: [(&str, &[Setting]); 116] = [
     ("host.weights", &[("host.arbitration", "weighted")]),
     ("host.iops_burst", &[("host.iops_limit", "800")]),
     ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),
+    ("host.latency_window", &[("host.latency_target", "100us,none")]),
     ("host.slots", &[("host.mode", "open")]),
     ("host.queues", &[("host.mode", "open"), ("host.slots", "2"), ("host.arbitration", "round-robin")]),
     ("host.queue_entries", &[("host.queue_depth", "4")]),

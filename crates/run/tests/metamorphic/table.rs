@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 149] = [
+const VALUES: [(&str, &[&str]); 151] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -113,6 +113,8 @@ const VALUES: [(&str, &[&str]); 149] = [
     ("host.iops_burst", &["30"]),
     ("host.bytes_limit", &["4MiB"]),
     ("host.bytes_burst", &["256KiB"]),
+    ("host.latency_target", &["100us,none"]),
+    ("host.latency_window", &["1ms"]),
     ("host.link", &["100MB/s", "pcie3x4", "sata3"]),
     ("host.max_transfer", &["8KiB"]),
     ("host.submit_time", &["3us"]),

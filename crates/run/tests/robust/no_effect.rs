@@ -15,7 +15,7 @@ const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 79] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 80] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -62,6 +62,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 79] = [
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("host.iops_burst", "2")],
     &[("host.bytes_burst", "1MiB"), ("host.iops_limit", "900")],
+    &[("host.latency_window", "1ms")],
     &[("host.queues", "2")],
     &[("host.doorbell_wait", "1us")],
     &[("firmware.cores", "2")],

@@ -1,6 +1,6 @@
-//! Rate limits: requests and bytes a second of each tenant, with bursts.
+//! Limits that hold requests of tenants back at the host: rates, here, and depths by [latency targets](super::targets).
 //!
-//! A tenant has a debt: each request adds its cost (1, or the bytes that it reads or writes), and the debt falls by the limit each
+//! A rate is of requests or bytes a second, with bursts. A tenant has a debt: each request adds its cost (1, or the bytes that it reads or writes), and the debt falls by the limit each
 //! second, down to nothing. A request passes as soon as the debt is at most the burst. So requests of cost c at a limit r pass
 //! c / r apart, after a burst of so much at once. This is the leaky bucket as a meter (ITU-T I.371, the generic cell rate algorithm);
 //! the size of a request does not matter for when it passes, but for when the one after it does. Debts are kept in billionths, so
@@ -15,6 +15,7 @@ use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
 use super::HostConfig;
+use super::targets::Targets;
 use super::waiting::Arrived;
 use crate::stats::LimitUse;
 
@@ -56,7 +57,7 @@ impl Meter {
 }
 
 /// A tenant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Tenant {
     requests: Option<Meter>,
     bytes: Option<Meter>,
@@ -90,6 +91,8 @@ impl Tenant {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Limits {
     tenants: Vec<Tenant>,
+    /// Of latency.
+    targets: Option<Targets>,
     /// In a closed loop: since when there is a place for the next request, ns.
     place_ns: Option<u64>,
     usage: LimitUse,
@@ -113,14 +116,17 @@ impl Limits {
         let count = config.iops_limit.tenants().max(config.bytes_limit.tenants());
         Some(Box::new(Self {
             tenants: (0..count).map(tenant).collect(),
+            targets: Targets::new(config),
             place_ns: None,
             usage: LimitUse::default(),
         }))
     }
 
     /// Times that requests have waited for limits so far.
-    pub(crate) fn usage(&self) -> &LimitUse {
-        &self.usage
+    pub(crate) fn usage(&self, now_ns: u64) -> LimitUse {
+        let mut usage = self.usage.clone();
+        usage.targets = self.targets.as_ref().map(|targets| targets.usage(now_ns));
+        usage
     }
 
     /// True if requests wait for a limit, of those that have arrived.
@@ -128,27 +134,61 @@ impl Limits {
         self.tenants.iter().any(|tenant| !tenant.line.is_empty())
     }
 
-    /// From when on the next request of a tenant passes, ns.
+    /// From when on the next request of a tenant keeps the limits of its rates, ns.
     pub(crate) fn ready_ns(&self, stream: u16) -> u64 {
         self.tenants.get(usize::from(stream)).map_or(0, Tenant::ready_ns)
     }
 
+    /// It is that time.
+    pub(crate) fn turn(&mut self, now_ns: u64) {
+        if let Some(targets) = &mut self.targets {
+            targets.close_windows(now_ns);
+        }
+    }
+
+    /// True if a tenant has fewer requests outstanding than it may have.
+    pub(crate) fn has_depth(&self, stream: usize) -> bool {
+        self.targets.as_ref().is_none_or(|targets| targets.may_pass(stream))
+    }
+
+    /// Time at which depths may change, if any is limited, ns.
+    pub(crate) fn depths_change_ns(&self) -> Option<u64> {
+        self.targets.as_ref().and_then(Targets::next_ns)
+    }
+
+    /// A request has ended, so long after it reached the host, ns.
+    pub(crate) fn end(&mut self, now_ns: u64, stream: u16, latency_ns: u64) {
+        if let Some(targets) = &mut self.targets {
+            targets.end(now_ns, stream, latency_ns);
+        }
+    }
+
     /// A request has arrived. Returned if its tenant has no limit.
     pub(crate) fn hold(&mut self, arrived: Arrived) -> Option<Arrived> {
-        let tenant = self.tenants.get_mut(usize::from(arrived.request.stream));
-        let Some(tenant) = tenant.filter(|tenant| tenant.is_limited()) else { return Some(arrived) };
+        let at = usize::from(arrived.request.stream);
+        if self.targets.is_some() && at >= self.tenants.len() {
+            self.tenants.resize_with(at + 1, Tenant::default);
+        }
+        let any = self.targets.is_some();
+        let tenant = self.tenants.get_mut(at).filter(|tenant| any || tenant.is_limited());
+        let Some(tenant) = tenant else { return Some(arrived) };
         tenant.line.push_back(arrived);
         None
     }
 
     /// Requests that pass now, in the order of their arrival.
     pub(crate) fn release(&mut self, now_ns: u64) -> Vec<Arrived> {
+        self.turn(now_ns);
         let mut released = Vec::new();
-        for tenant in &mut self.tenants {
+        for (stream, tenant) in self.tenants.iter_mut().enumerate() {
             while tenant.ready_ns() <= now_ns
+                && self.targets.as_ref().is_none_or(|targets| targets.may_pass(stream))
                 && let Some(arrived) = tenant.line.pop_front()
             {
                 tenant.charge(now_ns, &arrived.request);
+                if let Some(targets) = &mut self.targets {
+                    targets.pass(arrived.request.stream);
+                }
                 self.usage.add(arrived.request.stream, now_ns - arrived.arrival_ns);
                 released.push(arrived);
             }
@@ -159,10 +199,14 @@ impl Limits {
 
     /// Times at which requests pass that wait, as far as that is news, ns.
     pub(crate) fn calls(&mut self) -> impl Iterator<Item = u64> {
-        self.tenants.iter_mut().filter(|tenant| !tenant.line.is_empty()).filter_map(|tenant| {
-            let ready_ns = tenant.ready_ns();
-            (tenant.call_ns.replace(ready_ns) != Some(ready_ns)).then_some(ready_ns)
-        })
+        let Self { tenants, targets, .. } = self;
+        tenants.iter_mut().enumerate().filter(|(_, tenant)| !tenant.line.is_empty()).filter_map(
+            |(stream, tenant)| {
+                let targets = targets.as_ref().filter(|targets| !targets.may_pass(stream));
+                let ready_ns = targets.and_then(Targets::next_ns).unwrap_or_else(|| tenant.ready_ns());
+                (tenant.call_ns.replace(ready_ns) != Some(ready_ns)).then_some(ready_ns)
+            },
+        )
     }
 
     /// In a closed loop: there is a place for a request since now, or since earlier. Returns since when, ns.
@@ -178,18 +222,31 @@ impl Limits {
     /// In a closed loop: a request passes. Returns when it was issued, ns.
     pub(crate) fn pass(&mut self, now_ns: u64, request: &Request) -> u64 {
         let issue_ns = self.place_ns.take().unwrap_or(now_ns);
+        if let Some(targets) = &mut self.targets {
+            targets.pass(request.stream);
+        }
+        let holds_all = self.targets.is_some();
+        if holds_all && usize::from(request.stream) >= self.tenants.len() {
+            self.tenants.resize_with(usize::from(request.stream) + 1, Tenant::default);
+        }
         if let Some(tenant) = self.tenants.get_mut(usize::from(request.stream)) {
             tenant.charge(now_ns, request);
-            if tenant.is_limited() {
+            if holds_all || tenant.is_limited() {
                 self.usage.add(request.stream, now_ns - issue_ns);
             }
         }
         issue_ns
     }
 
-    /// Of tenants with a request, those whose request passes first: now, or at the same time later.
+    /// Of tenants with a request, those whose request passes first: now, or at the same time later. When one passes that has no depth
+    /// left is not known, so it comes after all others.
     pub(crate) fn first(&self, now_ns: u64, has_next: &[bool]) -> Vec<bool> {
-        let ready_ns = |stream: usize| self.tenants.get(stream).map_or(0, Tenant::ready_ns).max(now_ns);
+        let ready_ns = |stream: usize| {
+            if !self.has_depth(stream) {
+                return u64::MAX;
+            }
+            self.tenants.get(stream).map_or(0, Tenant::ready_ns).max(now_ns)
+        };
         let waiting = (0..has_next.len()).filter(|stream| has_next[*stream]);
         let first_ns = waiting.map(ready_ns).min();
         (0..has_next.len()).map(|stream| has_next[stream] && Some(ready_ns(stream)) == first_ns).collect()

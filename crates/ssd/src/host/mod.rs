@@ -24,6 +24,7 @@ mod link;
 pub(crate) mod open;
 
 mod queues;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -32,7 +33,7 @@ mod weights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::per_tenant::{Count, PerTenant, Size};
+use crate::per_tenant::{Count, PerTenant, Size, Time};
 use crate::quantity::{Bytes, LONGEST_NS, Limit, Nanos};
 
 pub(crate) use arbiter::Arbiter;
@@ -80,6 +81,12 @@ pub struct HostConfig {
     pub bytes_limit: PerTenant<Size>,
     /// Bytes of each tenant by number that pass `host.bytes_limit` at once, before the last request.
     pub bytes_burst: PerTenant<Size>,
+    /// Latency that nine of ten requests of each tenant by number shall keep, such as "200us,none"; none for those not named. While
+    /// one misses it, tenants with a longer one, or none, may have fewer requests outstanding.
+    pub latency_target: PerTenant<Time>,
+    /// Time after which `host.latency_target` is compared with what tenants had.
+    #[schemars(range(min = 1, max = LONGEST_NS))]
+    pub latency_window: Nanos,
     /// The link that data cross: none, pcie3x4 and the like, sata3, or bytes a second each way.
     pub link: Link,
     /// Most data of a command; longer reads and writes are several commands. 0: no limit.
@@ -115,6 +122,8 @@ impl Default for HostConfig {
             iops_burst: PerTenant::default(),
             bytes_limit: PerTenant::default(),
             bytes_burst: PerTenant::default(),
+            latency_target: PerTenant::default(),
+            latency_window: Nanos(100_000_000),
             link: Link::None,
             max_transfer: Bytes(0),
             submit_time: Nanos(0),
@@ -147,7 +156,9 @@ impl HostConfig {
     /// Why it can't do with busy-until times, if it can't.
     pub(crate) fn needs_events(&self) -> Option<&'static str> {
         if self.has_limits() {
-            return Some("a request that waits for the limit of its tenant is passed by those of others");
+            return Some(
+                "a request that waits for the limit, or the target, of a tenant is passed by those of others",
+            );
         }
         let waits = self.slots().map(|_| "a request that waits for a slot enters when another one ends");
         waits.or_else(|| {
@@ -168,9 +179,9 @@ impl HostConfig {
             || firmware.has_hmb()
     }
 
-    /// True if tenants have rate limits.
+    /// True if tenants have rate limits, or latency targets.
     pub(crate) fn has_limits(&self) -> bool {
-        !self.iops_limit.are_none() || !self.bytes_limit.are_none()
+        !self.iops_limit.are_none() || !self.bytes_limit.are_none() || !self.latency_target.are_none()
     }
 
     /// Submission queues; without a limit, more than there are tenants.

@@ -1,12 +1,67 @@
-//! Waits for rate limits, by tenant.
+//! Waits for rate limits and latency targets, by tenant.
 
 use serde::{Deserialize, Serialize};
 
-/// Requests of tenants with a limit that it held back.
+/// Requests of tenants that a limit or a target held back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitUse {
     /// By stream: requests that waited for their tenant's limit, and for how long in all, ns.
     waits: Vec<(u64, u64)>,
+    /// Of latency targets, if there are any.
+    pub targets: Option<TargetUse>,
+}
+
+/// A tenant and latency targets: its own and those of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantTarget {
+    /// Requests that ended, if it has a target.
+    pub ended: u64,
+    /// Those of them that took longer than the target.
+    pub late: u64,
+    /// For how long its depth was limited, ns.
+    pub limited_ns: u64,
+}
+
+/// What latency targets did, by stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetUse(Vec<TenantTarget>);
+
+impl TargetUse {
+    fn tenant(&mut self, stream: usize) -> &mut TenantTarget {
+        if stream >= self.0.len() {
+            self.0.resize(stream + 1, TenantTarget::default());
+        }
+        &mut self.0[stream]
+    }
+
+    /// A request of a tenant with a target has ended.
+    pub(crate) fn end(&mut self, stream: u16, is_late: bool) {
+        let tenant = self.tenant(stream.into());
+        tenant.ended += 1;
+        tenant.late += u64::from(is_late);
+    }
+
+    /// A tenant's depth was limited for so long, ns.
+    pub(crate) fn limited(&mut self, stream: usize, time_ns: u64) {
+        self.tenant(stream).limited_ns += time_ns;
+    }
+
+    /// Of a stream.
+    pub fn of(&self, stream: u16) -> TenantTarget {
+        self.0.get(usize::from(stream)).copied().unwrap_or_default()
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        let tenants = self.0.iter().enumerate().map(|(stream, now)| {
+            let before = earlier.of(stream as u16);
+            TenantTarget {
+                ended: now.ended - before.ended,
+                late: now.late - before.late,
+                limited_ns: now.limited_ns - before.limited_ns,
+            }
+        });
+        Self(tenants.collect())
+    }
 }
 
 impl LimitUse {
@@ -33,6 +88,10 @@ impl LimitUse {
             let (before, before_ns) = earlier.of(stream as u16);
             (requests - before, sum_ns - before_ns)
         });
-        Self { waits: waits.collect() }
+        let targets = self
+            .targets
+            .as_ref()
+            .map(|now| earlier.targets.as_ref().map_or_else(|| now.clone(), |earlier| now.since(earlier)));
+        Self { waits: waits.collect(), targets }
     }
 }

@@ -16,7 +16,7 @@ pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
 pub use interface::InterfaceUse;
 pub use latency::{Latencies, LatencySummary};
-pub use limits::LimitUse;
+pub use limits::{LimitUse, TargetUse, TenantTarget};
 pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use slc::SlcCounts;
@@ -246,7 +246,7 @@ pub struct Times {
     pub lock_step: Option<LockStepTimes>,
     /// Of the host interface, if it takes time.
     pub interface: Option<InterfaceUse>,
-    /// Of rate limits, if there are any.
+    /// Of rate limits and latency targets, if there are any.
     pub limits: Option<LimitUse>,
 }
 
@@ -326,7 +326,7 @@ pub struct Stats {
     pub lock_step: Option<LockStepTimes>,
     /// Of the host interface, if it takes time.
     pub interface: Option<InterfaceUse>,
-    /// Of rate limits, if there are any.
+    /// Of rate limits and latency targets, if there are any.
     pub limits: Option<LimitUse>,
     /// From the first request's entry to the end of the last request, ns, or to where the caller had advanced; while the run is not
     /// finished, to the end of the last command.

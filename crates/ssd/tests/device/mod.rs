@@ -27,5 +27,6 @@ mod slc_map;
 mod slc_superblocks;
 mod superblocks;
 mod suspension;
+mod targets;
 mod victims;
 mod zones;

@@ -10,7 +10,7 @@ fn has_queues(config: &Config) -> bool {
     config.firmware.takes_time() || config.host.queue_entries.0.is_some()
 }
 
-pub(super) const HOST: [NoEffect; 8] = [
+pub(super) const HOST: [NoEffect; 9] = [
     NoEffect {
         keys: "host.arbitration, host.mode=open, host.slots=none, host.queue_entries=none, firmware.*_time=0",
         reason: "the drive takes every request when it comes, so none waits for another one",
@@ -40,6 +40,15 @@ pub(super) const HOST: [NoEffect; 8] = [
         reason: "no tenant has a limit of bytes",
         applies: |config| config.host.bytes_limit.are_none() && !config.host.bytes_burst.are_none(),
         clear: |config| config.host.bytes_burst = PerTenant::default(),
+    },
+    NoEffect {
+        keys: "host.latency_window, host.latency_target=none",
+        reason: "no tenant has a latency target",
+        applies: |config| {
+            let is_set = config.host.latency_window != HostConfig::default().latency_window;
+            config.host.latency_target.are_none() && is_set
+        },
+        clear: |config| config.host.latency_window = HostConfig::default().latency_window,
     },
     NoEffect {
         keys: "host.queues, host.arbitration=arrival, host.queue_entries=none, host.doorbell=1",

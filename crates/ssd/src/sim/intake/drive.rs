@@ -98,7 +98,10 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         }
         self.find_place(None)?;
         let now = self.array.now_ns();
-        Ok(self.limits.as_ref().map(|limits| limits.first(now, has_next)))
+        Ok(self.limits.as_mut().map(|limits| {
+            limits.turn(now);
+            limits.first(now, has_next)
+        }))
     }
 
     fn buffered_pages(&self) -> u64 {
@@ -151,7 +154,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     fn times(&self) -> Times {
         let lock_step = self.stations.lock_step_times();
         let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
-        let limits = self.limits.as_ref().map(|limits| limits.usage().clone());
+        let limits = self.limits.as_ref().map(|limits| limits.usage(self.array.now_ns()));
         Times { flash_ns: self.core.flash_time().all(), lock_step, interface, limits, ..self.array.times() }
     }
 
@@ -167,7 +170,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
         let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
         let lock_step = self.stations.lock_step_times();
-        let limits = self.limits.as_ref().map(|limits| limits.usage().clone());
+        let limits = self.limits.as_ref().map(|limits| limits.usage(self.array.now_ns()));
         Stats { sched: self.array.sched_counts(), lock_step, interface, limits, ..stats }
     }
 

@@ -103,6 +103,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let now = self.array.now_ns();
         let Some(limits) = &mut self.limits else { return Ok(()) };
         limits.has_place(now);
+        self.wait_for_depth(request.stream.into())?;
+        let (now, Some(limits)) = (self.array.now_ns(), &self.limits) else { return Ok(()) };
         let ready_ns = limits.ready_ns(request.stream);
         if ready_ns > LAST_NS {
             return Err(RunError::TooLong { number: self.ledger.taken });
@@ -112,6 +114,37 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.array.set_now_ns(ready_ns);
         }
         Ok(())
+    }
+
+    /// Closed loop: lets everything happen until a tenant has fewer requests outstanding than its latency target leaves it.
+    fn wait_for_depth(&mut self, stream: usize) -> Result<(), RunError> {
+        loop {
+            let now = self.array.now_ns();
+            let Some(limits) = &mut self.limits else { return Ok(()) };
+            limits.turn(now);
+            if limits.has_depth(stream) {
+                return Ok(());
+            }
+            let due_ns = limits.depths_change_ns().filter(|due_ns| *due_ns <= LAST_NS);
+            if let Some(due_ns) = due_ns
+                && !self.is_due_by(due_ns - 1)
+            {
+                self.advance_to(due_ns)?;
+                self.array.set_now_ns(due_ns);
+            } else if !self.advance()? {
+                return Err(self.no_room());
+            }
+        }
+    }
+
+    /// A request has ended.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ends_for_limits(&mut self, stream: u16, issue_ns: u64) {
+        let now = self.array.now_ns();
+        if let Some(limits) = &mut self.limits {
+            limits.end(now, stream, now - issue_ns);
+        }
     }
 
     /// True if requests wait at the host.

@@ -153,6 +153,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     let now = self.array.now_ns();
                     let (probe, counters) = (self.array.probe(), &mut self.core.counters);
                     self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
+                    if self.limits.is_some() {
+                        self.ends_for_limits(request.stream, issue_ns);
+                    }
                 }
             }
         }

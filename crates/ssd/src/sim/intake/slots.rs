@@ -180,7 +180,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[inline(never)]
     fn end_request(&mut self, tag: u32) {
         let (Slot { request, number, issue_ns, order, waited_ns, .. }, parts) = self.slots.end_of(tag);
-        let (op, order) = (request.op, *order);
+        let (op, stream, issue_ns, order) = (request.op, request.stream, *issue_ns, *order);
         if self.interface.is_some() {
             let (request, parts) = (*request, *parts);
             self.leave_drive(tag, &request, &parts);
@@ -188,7 +188,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             parts.host_queue += waited_ns;
             let now = self.array.now_ns();
             let (probe, counters) = (self.array.probe(), &mut self.core.counters);
-            self.ledger.complete(probe, counters, *number, request, *issue_ns, now, parts);
+            self.ledger.complete(probe, counters, *number, request, issue_ns, now, parts);
+            if self.limits.is_some() {
+                self.ends_for_limits(stream, issue_ns);
+            }
         }
         if op == Op::Write && self.buffer.is_none() {
             self.settle_barriers(order);

@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 67] = [
+const VALUES: [(&str, &[&str]); 69] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -80,6 +80,8 @@ const VALUES: [(&str, &[&str]); 67] = [
     ("host.iops_burst", &["none", "2", "1,7"]),
     ("host.bytes_limit", &["none", "9MiB", "none,70MiB"]),
     ("host.bytes_burst", &["none", "512", "4KiB,9KiB"]),
+    ("host.latency_target", &["none", "300us", "none,90us", "2ms,200us,none"]),
+    ("host.latency_window", &["1ns", "700us", "9ms"]),
     ("host.link", &["none", "pcie3x4", "sata3", "20MB/s"]),
     ("host.queues", &["none", "1", "2", "3"]),
     ("host.queue_entries", &["none", "1", "2", "5"]),

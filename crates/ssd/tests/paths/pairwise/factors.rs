@@ -24,7 +24,7 @@ pub(super) const BASE: [(&str, &str); 7] = [
 ];
 
 /// Keys that are no policy, with a value beside the default: policies of the schema need them to have an effect.
-const NEEDED: [(&str, &str); 32] = [
+const NEEDED: [(&str, &str); 33] = [
     ("chips", "2"),
     ("planes", "2"),
     ("dies", "2"),
@@ -46,6 +46,7 @@ const NEEDED: [(&str, &str); 32] = [
     ("host.slots", "3"),
     ("host.iops_limit", "3000"),
     ("host.bytes_limit", "9MiB"),
+    ("host.latency_target", "200us,none"),
     ("host.link", "pcie3x4"),
     ("host.queues", "2"),
     ("host.queue_entries", "2"),
