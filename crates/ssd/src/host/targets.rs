@@ -21,7 +21,7 @@ const GROWTH_PARTS: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Depth {
     limit: u32,
-    /// What it had outstanding before the first cut.
+    /// Requests outstanding before the first cut.
     before: u32,
     since_ns: u64,
 }
@@ -43,14 +43,14 @@ impl Tenant {
         self.late > 0 && self.late >= self.ended / LATE_PARTS
     }
 
-    /// Someone stricter missed its target.
+    /// A stricter tenant missed its target.
     fn cut(&mut self, now_ns: u64) {
         let limit = (self.peak / 2).max(1);
         let depth = self.depth.get_or_insert(Depth { limit, before: self.peak.max(1), since_ns: now_ns });
         depth.limit = depth.limit.min(limit);
     }
 
-    /// Nobody missed its target. Returns for how long the depth was limited if it is free again, ns.
+    /// No tenant missed its target. Returns the time for which the depth was limited if it is free again, ns.
     fn grow(&mut self, now_ns: u64) -> Option<u64> {
         let depth = self.depth.as_mut()?;
         depth.limit = depth.limit.saturating_add((depth.before / GROWTH_PARTS).max(1));
@@ -94,7 +94,7 @@ impl Targets {
         &mut self.tenants[at]
     }
 
-    /// So far.
+    /// Totals so far; a depth that is still limited counts up to now.
     pub(super) fn usage(&self, now_ns: u64) -> TargetUse {
         let mut usage = self.usage.clone();
         for (stream, tenant) in self.tenants.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Targets {
         self.tenants.iter().any(|tenant| tenant.depth.is_some()).then_some(self.end_ns)
     }
 
-    /// It is that time: windows that are over are judged. One that ends now is, before what happens now.
+    /// Judges the windows that are over at that time; one that ends now is judged before all that happens now.
     pub(super) fn close_windows(&mut self, now_ns: u64) {
         while self.end_ns <= now_ns {
             self.judge(self.end_ns);
@@ -185,7 +185,7 @@ mod tests {
         Targets::new(&config).expect("a tenant has a target")
     }
 
-    /// So many requests of a tenant can go to the drive.
+    /// Number of requests of a tenant that can go to the drive.
     fn room(targets: &mut Targets, stream: u16) -> u32 {
         let mut passed = 0;
         while passed < 100 && targets.may_pass(stream.into()) {

@@ -18,11 +18,11 @@ pub struct TenantTarget {
     pub ended: u64,
     /// Those of them that took longer than the target.
     pub late: u64,
-    /// For how long its depth was limited, ns.
+    /// Time for which its depth was limited, ns.
     pub limited_ns: u64,
 }
 
-/// What latency targets did, by stream.
+/// Effects of latency targets, by stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetUse(Vec<TenantTarget>);
 
