@@ -77,7 +77,8 @@ impl<C: Content> Core<C> {
         let pages = if executor.wants_pages() { self.pages_of(op, moves) } else { Pages::default() };
         self.count(op);
         let effect = self.content.apply(op, moves);
-        let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
+        let plane = if self.planes == 1 { 0 } else { op.unit % self.planes };
+        let member = Member { plane, pages, effect, block: self.guarded(op) };
         // A page's operations on its map join those of pages in other planes, and do not part these pages.
         let of_map = made.page && op.purpose == Purpose::Mapping;
         if (made.step || of_map) && self.pending.multi_plane() {
@@ -130,6 +131,15 @@ impl<C: Content> Core<C> {
     /// transfers of pages of flash.
     #[inline]
     fn crossing(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
+        if self.geometry.units_per_page == 1 && self.copybacks.is_none() {
+            return op.pages.into();
+        }
+        self.crossing_of_some(op, moves)
+    }
+
+    /// As [`Core::crossing`], where pages may be copied back or hold several mapping units.
+    #[inline(never)]
+    fn crossing_of_some(&mut self, op: &FlashOp, moves: &[(u32, u32)]) -> u64 {
         if self.geometry.units_per_page > 1 && matches!(op.effect, Effect::Moved(_)) {
             return self.packed_transfers(op, moves);
         }

@@ -242,6 +242,7 @@ impl<P: Probe> Events<P> {
     }
 
     /// The current command is done, and the next one may go.
+    #[inline]
     fn finish(&mut self, number: u32) {
         self.book(number);
         if self.dies[number as usize].current.is_none() {
@@ -255,6 +256,8 @@ impl<P: Probe> Events<P> {
     }
 
     /// A command leaves its die, the one that unloads or the current one: reports it, and releases those that wait for it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "nearly all commands end in one place")]
     fn done(&mut self, number: u32, unloads: bool) {
         let now = self.now_ns;
         if self.fences.are_used() {

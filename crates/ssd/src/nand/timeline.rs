@@ -14,7 +14,7 @@ use super::{Cache, Course, Executor, Probe, TimePath, Usage, probe};
 use crate::geometry::Geometry;
 use crate::op::{Command, CommandKind, Link, NOBODY, Purpose};
 use crate::sched::Pages;
-use crate::stats::{Cause, Parts, SchedCounts, Spent, Times};
+use crate::stats::{Cause, Parts, SchedCounts, Times};
 use backlog::Backlog;
 use links::Links;
 
@@ -140,7 +140,7 @@ impl<P: Probe> Timeline<P> {
         let mut parts = Parts { bus, flash, ..Parts::default() };
         if before <= now_ns {
             // It may have waited for other dies.
-            parts.add(&Parts::waited(&Spent::default(), start_ns - now_ns));
+            parts.wait_read = start_ns - now_ns;
             backlog.restart(start_ns, end_ns, Cause::of(command));
         } else {
             if P::ON || command.awaited {

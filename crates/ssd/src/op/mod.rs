@@ -241,7 +241,9 @@ impl Ops {
         self.moves.clear();
         self.opened.clear();
         (self.taken, self.changed) = (0, false);
-        self.packed = Packed::default();
+        if self.per_page > 1 {
+            self.packed = Packed::default();
+        }
         if std::mem::take(&mut self.counted) {
             self.tally.clear();
         }
@@ -289,6 +291,7 @@ impl Ops {
     }
 
     /// The `pages` pages moved since the last call go as one operation.
+    #[inline]
     pub(crate) fn copies(&mut self, unit: u32, pages: u32) {
         if pages == 0 {
             return;
@@ -350,6 +353,7 @@ impl Ops {
         self.push(unit, 1, CommandKind::Program, Purpose::Mapping, opens, effect);
     }
 
+    #[inline]
     fn push(
         &mut self,
         unit: u32,

@@ -162,18 +162,17 @@ impl Chunks {
 
     /// The command of a number, and its place, if it is there. All that are no awaited reads are in the order of their numbers.
     pub(super) fn find_number(&self, number: u64) -> Option<(usize, &Queued)> {
-        let mut start = self.len();
-        // From the back: the last piece that begins no later.
-        for piece in self.more.iter().rev().chain([&self.first]) {
-            start -= piece.len();
-            let first = piece.iter().find(|queued| !queued.is_awaited_read());
-            if first.is_some_and(|first| first.number <= number) {
-                let is_it = |queued: &Queued| !queued.is_awaited_read() && queued.number == number;
-                let place = piece.iter().position(is_it)?;
-                return Some((start + place, &piece[place]));
+        let in_order = |queued: &Queued| (!queued.is_awaited_read()).then_some(queued.number);
+        let begins = |piece: usize| self.more[piece].iter().find_map(in_order);
+        let (piece, start) = match last_up_to(number, self.more.len(), begins) {
+            None => (&self.first, 0),
+            Some(piece) => {
+                let before = self.more.iter().take(piece).map(VecDeque::len);
+                (&self.more[piece], self.first.len() + before.sum::<usize>())
             }
-        }
-        None
+        };
+        let place = last_up_to(number, piece.len(), |place| in_order(&piece[place]))?;
+        (piece[place].number == number).then(|| (start + place, &piece[place]))
     }
 
     /// Awaited reads that follow one another from a place on.
@@ -192,5 +191,41 @@ impl Chunks {
             start += piece.len();
         }
         reads
+    }
+}
+
+/// The last of `len` places whose number is no larger than `number`. The numbers are in order; places may have none.
+fn last_up_to(number: u64, len: usize, number_at: impl Fn(usize) -> Option<u64>) -> Option<usize> {
+    let (mut found, mut low, mut high) = (None, 0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match (low..=middle).rev().find_map(|place| Some((place, number_at(place)?))) {
+            Some((place, there)) if there > number => high = place,
+            Some((place, _)) => (found, low) = (Some(place), middle + 1),
+            None => low = middle + 1,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_up_to;
+
+    #[test]
+    fn a_number_is_found_among_places_without_one() {
+        for gaps in [0, 1, 5, 11, 32, 62, 63, u64::MAX] {
+            let places: Vec<_> =
+                (0..70).map(|place| (gaps >> (place % 64) & 1 == 0).then_some(3 * place)).collect();
+            for number in 0..220 {
+                let expected = places.iter().rposition(|there| there.is_some_and(|there| there <= number));
+                assert_eq!(
+                    last_up_to(number, places.len(), |place| places[place]),
+                    expected,
+                    "{gaps}, {number}"
+                );
+            }
+        }
+        assert_eq!(last_up_to(5, 0, |_| None), None);
     }
 }

@@ -20,6 +20,7 @@ mod read_priority;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod unordered;
 mod writing;
 
 use schemars::JsonSchema;
@@ -216,11 +217,14 @@ impl Scheduler {
         }
     }
 
-    /// Keeps count of what no read passes, after a command was put at `inserted` or another one was taken out.
+    /// Keeps count of what no read passes, or of what keeps no order, after a command was put at `inserted` or another one was
+    /// taken out.
     #[inline]
     pub(crate) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
         if let Some(passing) = self.passing() {
             passing.settle(queue, inserted);
+        } else if let Scheduler::OutOfOrder(_) = self {
+            queue.list_unordered();
         }
     }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::queue::Behind;
+use super::unordered::Unordered;
 use super::{Queue, Queued};
 use crate::op::CommandKind;
 
@@ -37,6 +38,14 @@ impl OutOfOrder {
 
     /// See [`super::Scheduler::pick`].
     pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
+        match queue.unordered() {
+            Some(unordered) => self.pick_listed(queue, unordered, bus_is_free),
+            None => self.pick_of_all(queue, bus_is_free),
+        }
+    }
+
+    /// The choice, where all are looked through.
+    fn pick_of_all(self, queue: &Queue, bus_is_free: bool) -> usize {
         let mut after_bus = None;
         // Units that a command before writes: a die has 64 of them at most, with numbers that follow one another.
         let mut written = 0_u64;
@@ -53,13 +62,7 @@ impl OutOfOrder {
             let keeps_order = units & written != 0;
             written |= units;
             // Only the first of those that wait for the bus is ever chosen.
-            if keeps_order || queue.holds_back(queued) || !can_start && after_bus.is_some() {
-                continue;
-            }
-            // A read that opens a block comes after its erase.
-            let opens = queued.command.opens > 0;
-            let may_depend = place > 0 && (!is_read || opens || queue.may_write(&queued.pages));
-            if may_depend && depends(queue, place, queued) {
+            if keeps_order || !can_start && after_bus.is_some() || is_held(queue, place, queued) {
                 continue;
             }
             if can_start {
@@ -69,6 +72,56 @@ impl OutOfOrder {
         }
         after_bus.unwrap_or(0)
     }
+
+    /// The choice, where those that keep no order are listed: of the others only the first of each unit can start.
+    fn pick_listed(self, queue: &Queue, unordered: &Unordered, bus_is_free: bool) -> usize {
+        let can_start = |queued: &Queued| bus_is_free || queued.command.kind != CommandKind::Program;
+        let (mut first, mut after_bus) = (None, None);
+        let mut written = 0_u64;
+        for (place, queued) in queue.iter().enumerate().take(self.window) {
+            if written == queue.units() || first.is_some() {
+                break;
+            }
+            let units = if Unordered::holds(queued) { 0 } else { queued.pages.units() };
+            let is_first = units != 0 && units & written == 0;
+            written |= units;
+            if is_first && !is_held(queue, place, queued) {
+                let found = if can_start(queued) { &mut first } else { &mut after_bus };
+                found.get_or_insert(place);
+            }
+        }
+        let last = first.unwrap_or(self.window - 1);
+        let last = queue.get(last).map_or(u64::MAX, |last| last.number);
+        for listed in unordered.iter().take_while(|listed| listed.number <= last) {
+            if listed.writer.get().is_some_and(|writer| queue.has(writer)) {
+                continue;
+            }
+            let Some(place) = queue.place_of(listed.number) else { continue };
+            let Some(queued) = queue.get(place) else { continue };
+            if is_held(queue, place, queued) {
+                let Behind::Writer(writer) = queued.behind.get() else { continue };
+                listed.writer.set(Some(writer));
+            } else if can_start(queued) {
+                return place;
+            } else {
+                after_bus = Some(after_bus.map_or(place, |before: usize| before.min(place)));
+            }
+        }
+        first.or(after_bus).unwrap_or(0)
+    }
+}
+
+/// True if the command at a place may not start before another one is done.
+#[inline]
+fn is_held(queue: &Queue, place: usize, queued: &Queued) -> bool {
+    if queue.holds_back(queued) {
+        return true;
+    }
+    // A read that opens a block comes after its erase.
+    let may_depend = queued.command.kind != CommandKind::Read
+        || queued.command.opens > 0
+        || queue.may_write(&queued.pages);
+    place > 0 && may_depend && depends(queue, place, queued)
 }
 
 /// True if the command at a place touches pages of one before it. The answer is remembered: one it was found to depend on
@@ -77,12 +130,16 @@ fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
     let behind = &queued.behind;
     let none = Behind::Nothing { returns: queue.returns() };
     match behind.get() {
-        Behind::Number(number) if queue.has(number) => return true,
+        Behind::Number(number) | Behind::Writer(number) if queue.has(number) => return true,
         known if known == none => return false,
         _ => {}
     }
     let found = queue.iter().take(place).find(|before| touches(queued, before));
-    behind.set(found.map_or(none, |before| Behind::Number(before.number)));
+    behind.set(match found {
+        None => none,
+        Some(before) if before.writes() => Behind::Writer(before.number),
+        Some(before) => Behind::Number(before.number),
+    });
     found.is_some()
 }
 
@@ -90,4 +147,43 @@ fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
 pub(super) fn touches(queued: &Queued, before: &Queued) -> bool {
     let is_read = |queued: &Queued| queued.command.kind == CommandKind::Read;
     is_read(queued) != is_read(before) && queued.pages.overlaps(&before.pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Chain;
+    use super::super::tests::{anywhere, draws};
+    use super::*;
+
+    #[test]
+    fn in_a_long_queue_the_choice_is_that_of_a_search_through_all() {
+        for (units, window, seed) in [(1, 1024, 1), (1, 40, 2), (3, 1024, 3), (2, 300, 4)] {
+            let policy = OutOfOrder { window };
+            let (mut queue, mut draw) = (Queue::default(), draws(seed));
+            let (mut listed, mut waits, mut reads, mut later) = (0, 0, 0, 0);
+            for step in 0..6000 {
+                let chain = if draw(40) == 0 { Chain::Second { number: draw(50) } } else { Chain::None };
+                queue.insert(queue.len(), Queued { chain, ..anywhere(&mut draw, units, 3000) });
+                queue.list_unordered();
+                if draw(30) == 0 {
+                    queue.release(draw(50));
+                }
+                for bus_is_free in [true, false] {
+                    let place = policy.pick_of_all(&queue, bus_is_free);
+                    assert_eq!(policy.pick(&queue, bus_is_free), place, "step {step}, {units} units");
+                }
+                listed += usize::from(queue.unordered().is_some());
+                if draw(5) > 0 && queue.len() > 500 {
+                    let place = policy.pick(&queue, draw(3) == 0);
+                    let taken = queue.remove(place).expect("it is there");
+                    reads += usize::from(taken.command.kind == CommandKind::Read);
+                    later += usize::from(place > 100);
+                    waits += 1;
+                    queue.list_unordered();
+                }
+            }
+            assert!(listed > 5000 && waits > 2000 && reads > 200, "{listed}, {waits}, {reads}");
+            assert!(later > 50 || window < 100, "{later} from behind");
+        }
+    }
 }

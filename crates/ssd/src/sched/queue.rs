@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Pages;
 use super::chunks::Chunks;
 use super::flin::order::Order;
+use super::unordered::Unordered;
 use super::writing::{MANY, Writing};
 use crate::op::{Command, CommandKind};
 use crate::stats::Spent;
@@ -34,6 +35,8 @@ pub(super) enum Behind {
     Unknown,
     /// The command of this number.
     Number(u64),
+    /// The command of this number, which writes one of its pages.
+    Writer(u64),
     /// No command, when so many had come back ([`Queue::returns`]).
     Nothing { returns: u64 },
 }
@@ -130,6 +133,8 @@ pub(crate) struct Queue {
     writing: Writing,
     /// The order in which [`super::flin`] has them run.
     order: Option<Box<Order>>,
+    /// In a long queue of [`super::out_of_order`].
+    unordered: Option<Box<Unordered>>,
 }
 
 impl Queue {
@@ -230,6 +235,21 @@ impl Queue {
         self.others
     }
 
+    /// The commands that keep no order, where they are listed.
+    #[inline]
+    pub(super) fn unordered(&self) -> Option<&Unordered> {
+        self.unordered.as_deref()
+    }
+
+    /// Lists the commands that keep no order, as long as the queue is long. Only where all are put at the end.
+    #[inline]
+    pub(super) fn list_unordered(&mut self) {
+        if self.unordered.is_some() != self.is_long() {
+            let listed = self.is_long().then(|| Box::new(self.iter().collect()));
+            self.unordered = listed;
+        }
+    }
+
     /// Service times of all that wait, ns.
     pub(super) fn service_ns(&self) -> u64 {
         self.service_ns
@@ -273,6 +293,9 @@ impl Queue {
             self.writing.add(&queued);
         }
         self.returns += u64::from(place < self.len());
+        if let Some(unordered) = &mut self.unordered {
+            unordered.add(&queued);
+        }
         let settled = self.settled.len();
         if place < settled {
             self.settled.insert(place, queued);
@@ -299,6 +322,9 @@ impl Queue {
         self.others -= u32::from(!queued.is_awaited_read());
         self.copies -= u32::from(queued.command.kind == CommandKind::Copies);
         self.reads -= usize::from(queued.command.kind == CommandKind::Read);
+        if let Some(unordered) = &mut self.unordered {
+            unordered.remove(&queued);
+        }
         if queued.writes() && !queued.pages.is_empty() {
             self.writing.remove(&queued);
         }

@@ -62,6 +62,40 @@ fn erase(first: u32) -> Queued {
     queued(CommandKind::Erase, pages, 0)
 }
 
+/// Numbers below a limit, by a seed.
+pub(super) fn draws(mut seed: u64) -> impl FnMut(u64) -> u64 {
+    move |below| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    }
+}
+
+/// A command of any kind, on pages of these units.
+pub(super) fn anywhere(mut draw: impl FnMut(u64) -> u64, units: u64, pages: u64) -> Queued {
+    let mut at = Pages::default();
+    let (unit, ppn) = (draw(units) as u32, draw(pages) as u32);
+    let kind = match draw(32) {
+        0..16 => CommandKind::Read,
+        16..28 => CommandKind::Program,
+        28 => CommandKind::Rewrite,
+        29 => CommandKind::Erase,
+        _ => CommandKind::Copies,
+    };
+    match kind {
+        CommandKind::Erase => at.add_run(unit, ppn, ppn + 3),
+        // Pages gathered from other dies are not known.
+        CommandKind::Copies if draw(8) == 0 => {}
+        CommandKind::Copies => at.add_move(unit, draw(pages) as u32, ppn),
+        _ => at.add(unit, ppn),
+    }
+    if draw(10) == 0 && !at.is_empty() {
+        at.add(draw(units) as u32, draw(pages) as u32);
+    }
+    let mut queued = queued(kind, at, 0);
+    queued.command.opens = u8::from(draw(20) == 0);
+    queued
+}
+
 fn passing(write_bound_ns: u64) -> Passing {
     Passing { write_bound_ns, collections: false, hindered_reads: false, interrupts_copies: false }
 }

@@ -121,6 +121,7 @@ impl Dftl {
     }
 
     /// Moves a page of the victim, as one operation. Returns false if it has none, or there is no room for it.
+    #[inline]
     fn move_one(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let in_slc = self.victim_is_slc(unit);
         let moved = self.move_page(unit, false, ops);
@@ -325,6 +326,7 @@ impl Dftl {
 
     /// Moves the first valid page of the victim. Returns false if it has none, or there is no room for it. `worn`: data goes
     /// to the most worn erased block, if one has to be opened, because it rests there.
+    #[inline]
     pub(super) fn move_page(&mut self, unit: u32, worn: bool, ops: &mut Ops) -> bool {
         let Some(from) = self.page.page_to_move(unit) else { return false };
         let rules = self.rules;
@@ -359,6 +361,7 @@ impl Dftl {
 
     /// The page of a key was moved within the unit: its entry is changed if it is cached, else its translation page waits to be
     /// written.
+    #[inline]
     pub(super) fn note_moved(&mut self, unit: u32, key: u32) {
         let page = self.page_of(key);
         let map = self.map_mut(unit);

@@ -199,6 +199,7 @@ impl PageFtl {
     }
 
     /// The first valid page of the victim. A victim that has none waits to be erased from now on.
+    #[inline]
     pub(in crate::ftl) fn page_to_move(&mut self, unit: u32) -> Option<u32> {
         let words = self.rules.words_per_block;
         let state = &mut self.units[unit as usize];
@@ -215,6 +216,7 @@ impl PageFtl {
 
     /// Moves page `from` of the victim to the next page of a block that is being written, in a collection made step by step.
     /// Returns the page after that.
+    #[inline]
     pub(in crate::ftl) fn move_to(
         &mut self,
         unit: u32,
@@ -223,7 +225,7 @@ impl PageFtl {
         ops: &mut Ops,
     ) -> Frontier {
         let after = self.relocate(unit, from, frontier, ops);
-        let victim = from / self.rules.pages_per_block.get() as u32;
+        let victim = self.rules.pages_per_block.split(from.into()).0 as u32;
         let state = &mut self.units[unit as usize];
         state.steps.moved += 1;
         if state.blocks.valid(victim) == 0 {
@@ -234,13 +236,17 @@ impl PageFtl {
     }
 
     /// Moves valid page `from` to the next page of a block that is being written. Returns the page after that.
+    #[inline]
     pub(super) fn relocate(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
         let after = self.carry(unit, from, frontier, ops);
-        self.moved_out(unit, from / self.rules.pages_per_block.get() as u32, 1);
+        if self.groups.is_some() {
+            self.moved_out(unit, self.rules.pages_per_block.split(from.into()).0 as u32, 1);
+        }
         after
     }
 
     /// As [`PageFtl::relocate`], for no group of moved pages.
+    #[inline]
     pub(in crate::ftl) fn carry(
         &mut self,
         unit: u32,

@@ -85,6 +85,7 @@ impl Fences {
 
 impl<P: Probe> Events<P> {
     /// A die has done the command that unloads, or the current one, perhaps before earlier ones.
+    #[inline]
     pub(super) fn done_by(&mut self, die: u32, unloads: bool) {
         let of_die = &self.dies[die as usize];
         let active = if unloads { &of_die.unloading } else { &of_die.current };
@@ -100,7 +101,13 @@ impl<P: Probe> Events<P> {
                 at += 1;
                 continue;
             }
-            let Fence { tag, .. } = counts.fences.remove(at);
+            let tag = fence.tag;
+            // As a rule there is only one.
+            if at + 1 == counts.fences.len() {
+                counts.fences.pop();
+            } else {
+                counts.fences.remove(at);
+            }
             if let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) {
                 left[place].1 -= 1;
                 if left[place].1 > 0 {

@@ -243,7 +243,7 @@ impl Stations {
     }
 
     pub(super) fn station_of(&self, unit: u32) -> u32 {
-        unit / self.units_per_station
+        if self.units_per_station == 1 { unit } else { unit / self.units_per_station }
     }
 
     fn of(&mut self, station: u32) -> &mut Station {
