@@ -1,7 +1,5 @@
 //! From the configuration to the drive's shape: counts that follow from it, and those that are impossible.
 
-use flashweir_trace::quantity::format_bytes;
-
 use super::Config;
 use super::bad_blocks::BadBlocks;
 use super::counts::check_counts;
@@ -143,38 +141,27 @@ impl Geometry {
             return Ok(());
         }
         let (frame, asked) = (Frame::new(config), config.share());
-        let key = asked.key();
-        let (given, advice) = if config.blocks_per_unit.0.is_some() {
+        let (given, advice) = if let Some(blocks) = config.blocks_per_unit.0 {
             let most = (has.saturating_sub(beside) * per_block).saturating_sub(free_pages);
-            let members = frame.units / u64::from(mapped.units());
-            let least = frame.least_share(asked, most as f64, (has * members) as f64, members);
-            let capacity = format_bytes(most * u64::from(mapped.units()) * frame.page_bytes);
-            let advice = match most {
-                0 => format!("blocks_per_unit of at least {}", beside + 1 + free_pages),
-                _ if least > asked.max() => format!("capacity of at most {capacity} with these blocks"),
-                _ => format!(
-                    "{key} of at least {least:.4} or capacity of at most {capacity} with these blocks"
-                ),
-            };
-            (format!("blocks_per_unit = {has}, "), advice)
+            let most = most / u64::from(self.units() / mapped.units());
+            frame.advise_with_blocks(config, blocks.into(), most).unwrap_or_else(|given| {
+                (given, format!("blocks_per_unit of at least {}", beside + 1 + free_pages))
+            })
         } else {
             // The nearest whole number of blocks is built: half a block less makes as many.
             let built = born_bad.map_or(needed * frame.units, |bad| bad.built_for(self, needed));
             let blocks = built.next_multiple_of(frame.whole) as f64 - 0.5 * frame.whole as f64;
             let least = frame.least_share(asked, self.logical_pages as f64, blocks, frame.units);
+            let key = asked.key();
             let advice = if least > asked.max() {
                 format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", asked.max())
             } else {
                 format!("{key} of at least {least:.4}")
             };
-            (String::new(), advice)
+            (format!("{key} = {}", asked.value()), advice)
         };
         Err(ConfigError::Refused {
-            keys: format!(
-                "{given}{key} = {}, {}{keys}",
-                asked.value(),
-                born_bad.map(BadBlocks::key).unwrap_or_default()
-            ),
+            keys: format!("{given}, {}{keys}", born_bad.map(BadBlocks::key).unwrap_or_default()),
             reason: format!(
                 "{} of the {} {} would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
                  {needed}: {why}: use {advice}",
