@@ -15,9 +15,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 27] = [
-    &[("fill", "0.9"), ("precondition", "empty")],
-    &[("buffer.bytes", "4095")],
+const EXAMPLES: [&[Setting<'static>]; 21] = [
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
@@ -26,7 +24,6 @@ const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[DIRECT, SUPERBLOCK],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "super-data-block")],
-    &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
     &[("buffer.order", "in-order"), ("buffer.bytes", "32KiB")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
     &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
@@ -42,17 +39,9 @@ const EXAMPLES: [&[Setting<'static>]; 27] = [
     &[("nand.cell", "tlc"), ("timing.read", "50us,70us")],
     &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("timing.program", "1ms,2ms")],
     &[("nand.programs", "foggy-fine"), ("nand.cell", "mlc")],
-    &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("nand.page_order", "shadow")],
     &[("nand.programs", "one-shot"), ("nand.cell", "tlc")],
     &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("ftl.kind", "fast")],
-    &[
-        ("nand.programs", "foggy-fine"),
-        ("nand.cell", "mlc"),
-        ("timing.program", "1ms,2ms"),
-        ("gc.copyback", "1"),
-    ],
     &[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")],
-    &[("slc.kind", "dynamic")],
     &[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")],
 ];
 

@@ -8,7 +8,7 @@ mod superblocks;
 mod tenants;
 mod zones;
 
-use super::{Config, Engine, Precondition, bounds};
+use super::{Config, Engine, bounds};
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
@@ -31,19 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
     all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
 }
 
-const REFUSALS: [Refusal; 7] = [
-    Refusal {
-        keys: "fill, precondition=empty or on-read",
-        reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
-        applies: |config| {
-            config.fill < 1.0 && matches!(config.precondition, Precondition::Empty | Precondition::OnRead)
-        },
-    },
-    Refusal {
-        keys: "buffer.bytes",
-        reason: "a buffer smaller than one page holds nothing: use 0 for none, or at least `page`",
-        applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
-    },
+const REFUSALS: [Refusal; 5] = [
     Refusal {
         keys: "buffer.low_mark, buffer.high_mark",
         reason: "pages leave the buffer from the high mark on, down to the low one: expected low_mark below high_mark",

@@ -4,9 +4,9 @@ use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
 use crate::nand::timing::has_word_lines;
-use crate::nand::{Cell, PageOrder, Programs};
+use crate::nand::{Cell, Programs};
 
-pub(super) const FLASH: [Refusal; 7] = [
+pub(super) const FLASH: [Refusal; 5] = [
     Refusal {
         keys: "nand.cell, nand.page_order, timing.read, timing.program",
         reason: "expected one time, or one for each page type of the cell",
@@ -27,13 +27,6 @@ pub(super) const FLASH: [Refusal; 7] = [
         applies: |config| config.nand.programs == Programs::FoggyFine && config.timing.program.0.len() != 2,
     },
     Refusal {
-        keys: "nand.page_order=shadow, nand.programs=one-shot or foggy-fine",
-        reason: "pages of a word line are programmed together, so they come together: use page_order=in-turn",
-        applies: |config| {
-            config.nand.page_order == PageOrder::Shadow && config.nand.programs != Programs::Page
-        },
-    },
-    Refusal {
         keys: "pages_per_block, nand.cell, timing.read, timing.program",
         reason: "word lines are whole: expected pages_per_block to be a multiple of the page types",
         applies: |config| {
@@ -51,11 +44,5 @@ pub(super) const FLASH: [Refusal; 7] = [
                 matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_) | FtlConfig::Zones(_));
             config.nand.programs != Programs::Page && !in_order
         },
-    },
-    Refusal {
-        keys: "nand.programs=foggy-fine, gc.copyback",
-        reason: "the fine pass takes all pages of a word line once more from the controller, where a page that is copied back \
-                 never was: use gc.copyback=0",
-        applies: |config| config.nand.programs == Programs::FoggyFine && config.gc.copyback > 0,
     },
 ];

@@ -10,7 +10,7 @@ fn is(config: &Config, planner: fn(&PlannerConfig) -> bool) -> bool {
     planner(&config.gc.planner)
 }
 
-pub(super) const MANAGED: [Refusal; 6] = [
+pub(super) const MANAGED: [Refusal; 5] = [
     Refusal {
         keys: "gc.planner=super-data-block or cycle-stealing, clock=async",
         reason: "what others do while one collects is counted in common cycles: set clock=lock-step, or gc.planner=cycle-filling",
@@ -23,11 +23,6 @@ pub(super) const MANAGED: [Refusal; 6] = [
             is(config, |planner| matches!(planner, PlannerConfig::SuperDataBlock(_)))
                 && !config.ftl.maps_blocks()
         },
-    },
-    Refusal {
-        keys: "gc.planner=selective-filling, gc.throttle",
-        reason: "it limits what is moved, not what is merged: leave gc.throttle out",
-        applies: |config| config.gc.planner.selection(1).is_some() && config.gc.throttle > 0,
     },
     Refusal {
         keys: "buffer.order=in-order, clock=async",

@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
 
-pub(super) const SLC: [Refusal; 3] = [
+pub(super) const SLC: [Refusal; 2] = [
     Refusal {
         keys: "slc.kind, ftl.kind",
         reason: "blocks in SLC mode have fewer pages, and a data block, a log or a zone has a place for each of them: use \
@@ -12,11 +12,6 @@ pub(super) const SLC: [Refusal; 3] = [
         applies: |config| {
             config.slc.is_on() && !matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_))
         },
-    },
-    Refusal {
-        keys: "slc.kind, nand.cell, timing.read, timing.program",
-        reason: "cells of one bit are in SLC mode already: set nand.cell to mlc, tlc or qlc, or give a time for each page type",
-        applies: |config| config.slc.is_on() && config.timing.page_types(&config.nand) == 1,
     },
     Refusal {
         keys: "slc.kind, pages_per_block, nand.cell, ftl.map_unit",
