@@ -15,7 +15,7 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each refusal of the table is for, in its order.
-const EXAMPLES: [&[Setting<'static>]; 21] = [
+const EXAMPLES: [&[Setting<'static>]; 19] = [
     &[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")],
     &[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")],
     &[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")],
@@ -24,8 +24,6 @@ const EXAMPLES: [&[Setting<'static>]; 21] = [
     &[DIRECT, SUPERBLOCK],
     &[("gc.planner", "cycle-stealing")],
     &[STEP, ("gc.planner", "super-data-block")],
-    &[("buffer.order", "in-order"), ("buffer.bytes", "32KiB")],
-    &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("timing.read", "1us,2us")],
     &[("ftl.kind", "fast"), ("alloc.kind", "dynamic")],
     &[("tenants.channels", "shared")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), ("host.queue_depth", "2")],

@@ -36,6 +36,20 @@ fn a_full_buffer_makes_a_write_wait_for_exactly_the_earliest_completion() {
 }
 
 #[test]
+fn in_order_with_clocks_of_their_own_a_page_leaves_when_older_requests_are_on_flash() {
+    let settings = with(&TWO_PAGES, &[("channels", "2"), ("buffer.order", "in-order")]);
+    let requests = [write(0, 0), write(0, 1), write(0, 2), write(0, 3), flush(0)];
+    let outcome = run_both(&settings, &requests);
+    // The third write sends page 0, the fourth page 1, though its channel is idle.
+    assert_eq!(outcome.latencies(), [0, 0, WRITE, WRITE, 2 * WRITE]);
+    let spans: Vec<_> = (0..4).map(|at| (Program, at * WRITE, (at + 1) * WRITE)).collect();
+    assert_eq!(outcome.spans(), spans);
+    // Pages of one request go side by side.
+    let outcome = run_both(&settings, &[pages(0, Op::Write, 0, 2), pages(0, Op::Write, 2, 2), flush(0)]);
+    assert_eq!(outcome.latencies(), [0, WRITE, WRITE]);
+}
+
+#[test]
 fn a_write_larger_than_the_buffer_goes_through_it() {
     let outcome = run_both(&TWO_PAGES, &[pages(0, Op::Write, 0, 5)]);
     assert_eq!(outcome.latencies(), [3 * WRITE]);
