@@ -7,6 +7,7 @@ use super::size::Frame;
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
+use crate::refusal::{TOO_LARGE, TOO_LITTLE_SPARE, TOO_MANY_GROUPS, TOO_MANY_PAGES};
 
 /// Entries of a unit's map are 32 bits wide, and one value means "not mapped".
 const MAX_UNIT_PAGES: u64 = u32::MAX as u64 - 1;
@@ -90,20 +91,17 @@ impl Geometry {
         let units =
             u64::from(self.channels) * u64::from(self.chips) * u64::from(self.dies) * u64::from(self.planes);
         if units > MAX_UNITS {
-            return Err(ConfigError::Refused {
-                keys: format!("channels x chips x dies x planes = {units}"),
-                reason: format!("expected at most {MAX_UNITS} planes"),
-            });
+            return Err(TOO_LARGE.because(
+                format!("channels x chips x dies x planes = {units}"),
+                format!("expected at most {MAX_UNITS} planes"),
+            ));
         }
         let pages = self.max_unit_pages();
         if pages > MAX_UNIT_PAGES {
-            return Err(ConfigError::Refused {
-                keys: format!("capacity {} over {units} planes", config.capacity.0),
-                reason: format!(
+            return Err(TOO_MANY_PAGES.because(format!("capacity {} over {units} planes", config.capacity.0), format!(
                     "a plane would have {pages} pages, at most {MAX_UNIT_PAGES} fit a 32-bit map: use more planes, \
                      or larger pages"
-                ),
-            });
+                )));
         }
         if !matches!(config.ftl, FtlConfig::Direct(_)) {
             self.check_tables(config, units)?;
@@ -130,10 +128,7 @@ impl Geometry {
                  groups, more pages_per_block, or a larger ftl.map_unit ({} mapping units a page)",
                 self.units_per_page
             );
-            return Err(ConfigError::Refused {
-                keys: "ftl.classifier, ftl.map_unit, pages_per_block".into(),
-                reason,
-            });
+            return Err(TOO_MANY_GROUPS.because("ftl.classifier, ftl.map_unit, pages_per_block", reason));
         }
         let needed = (logical + free_pages).div_ceil(per_block) + beside;
         let has = mapped.min_unit_blocks();
@@ -160,17 +155,14 @@ impl Geometry {
             };
             (format!("{key} = {}", asked.value()), advice)
         };
-        Err(ConfigError::Refused {
-            keys: format!("{given}, {}{keys}", born_bad.map(BadBlocks::key).unwrap_or_default()),
-            reason: format!(
+        Err(TOO_LITTLE_SPARE.because(format!("{given}, {}{keys}", born_bad.map(BadBlocks::key).unwrap_or_default()), format!(
                 "{} of the {} {} would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
                  {needed}: {why}: use {advice}",
                 (0..mapped.units()).filter(|unit| mapped.unit_blocks(*unit) == has).count(),
                 mapped.units(),
                 if config.alloc.has_superblocks() { "sets of dies" } else { "planes" },
                 if born_bad.is_some() { "good " } else { "" }
-            ),
-        })
+            )))
     }
 
     /// Blocks that a unit needs beside those of its data.
@@ -238,12 +230,10 @@ impl Geometry {
         if bytes <= u128::from(MAX_TABLE_BYTES) && ring_bytes <= MAX_RING_BYTES {
             return Ok(());
         }
-        Err(ConfigError::Refused {
-            keys: format!(
+        Err(TOO_LARGE.because(format!(
                 "capacity = {}, page = {}, pages_per_block = {}, {units} planes",
                 config.capacity.0, config.page.0, self.pages_per_block
-            ),
-            reason: format!(
+            ), format!(
                 "the tables of {} blocks a plane would take {} MiB, at most {} MiB, and their rings {} MiB, at most {} MiB: \
                  use larger pages, fewer planes, a smaller capacity, or another number of pages_per_block",
                 self.max_unit_blocks(),
@@ -251,7 +241,6 @@ impl Geometry {
                 MAX_TABLE_BYTES >> 20,
                 ring_bytes >> 20,
                 MAX_RING_BYTES >> 20
-            ),
-        })
+            )))
     }
 }

@@ -11,6 +11,7 @@ use super::counts::{MAX_OP_RATIO, MAX_OP_RAW, check_counts};
 use crate::error::ConfigError;
 use crate::geometry::share_of_data;
 use crate::quantity::{Auto, Bytes, round_to_u64};
+use crate::refusal::TWO_OF_THREE;
 
 /// Shares that differ by less are the same, written twice.
 const SAME_SHARE: f64 = 1e-12;
@@ -221,20 +222,20 @@ fn agree_on_capacity(origin: &str, config: &Config) -> Result<(), ConfigError> {
     if follows.abs_diff(given) * frame.units <= frame.pages_per_block {
         return Ok(());
     }
-    Err(ConfigError::Refused {
-        keys: format!(
+    Err(TWO_OF_THREE.because(
+        format!(
             "{origin}: capacity = {}, blocks_per_unit = {unit_blocks}, {} = {}",
             format_bytes(config.capacity.0),
             share.key(),
             share.value()
         ),
-        reason: format!(
+        format!(
             "{} units of {unit_blocks} blocks with this {} have a capacity of {}: give two of the three",
             frame.units,
             share.key(),
             format_bytes(frame.capacity(follows))
         ),
-    })
+    ))
 }
 
 /// True if there are more blocks than the largest op_ratio asks for: it is what follows of capacity and blocks.
@@ -262,13 +263,10 @@ fn agree_on_share(origin: &str, config: &Config) -> Result<(), ConfigError> {
     if as_given || (frame.legal_op_ratio(pages, follows) - config.op_ratio).abs() < SAME_SHARE {
         return Ok(());
     }
-    Err(ConfigError::Refused {
-        keys: format!("{origin}: op_ratio = {}, op_raw = {raw}", config.op_ratio),
-        reason: format!(
-            "with this op_raw op_ratio is {:.4}: give one of the two",
-            frame.op_ratio(pages, follows)
-        ),
-    })
+    Err(TWO_OF_THREE.because(
+        format!("{origin}: op_ratio = {}, op_raw = {raw}", config.op_ratio),
+        format!("with this op_raw op_ratio is {:.4}: give one of the two", frame.op_ratio(pages, follows)),
+    ))
 }
 
 impl Config {
