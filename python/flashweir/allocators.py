@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
+from flashweir._native import ConfigError
 from flashweir.functions import called_exit, load_function
 
 
@@ -40,6 +41,17 @@ class Features(TypedDict):
 Share = Iterable[int] | Mapping[str, Any]
 Allocation = Mapping[str, Share]
 Allocator = Callable[[Features], Allocation]
+
+
+def use_allocator(settings: dict[str, object], functions: Mapping[str, object]) -> None:
+    """Has the allocator asked: `settings` without another choice get `tenants.channels=external`.
+
+    Raises:
+        ConfigError: `functions`, of settings, have one that chooses channels, too.
+    """
+    if "tenants.channels" in functions:
+        raise ConfigError("allocator: tenants.channels is a function, too: expected one of them")
+    settings.setdefault("tenants.channels", "external")
 
 
 def as_native(allocator: Allocator | str) -> Callable[[str], str]:

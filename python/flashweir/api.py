@@ -10,7 +10,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
-from flashweir.allocators import as_native
+from flashweir.allocators import as_native, use_allocator
 from flashweir.arguments import check_path, in_python, is_utf8, place
 from flashweir.external import given, split
 from flashweir.fio.resolving import as_trace, in_words, resolve
@@ -94,12 +94,12 @@ def simulate(
         raise ConfigError(f"allocator: {allocator!r}: expected a function, or FILE.py:FUNCTION")
     workloads = _workloads(workload)
     settings, functions = split(chosen(set, overrides))
+    if allocator is not None:
+        use_allocator(settings, functions)
     scratch = Path(tempfile.mkdtemp(prefix="flashweir-"))
     log: Path | None = None
     if requests:
         log = scratch / "requests.parquet" if requests is True else Path(requests)
-    if allocator is not None:
-        settings.setdefault("tenants.channels", "external")
     try:
         name = device_name(device, scratch)
         jobs = resolve(workloads, name, settings, seed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.allocators import Allocator, as_native
+from flashweir.allocators import Allocator, as_native, use_allocator
 from flashweir.api import Progress, as_json, as_native_progress, device_name, name_device
 from flashweir.arguments import check_path, in_python
 from flashweir.external import Given, given, split, to_load
@@ -82,7 +82,7 @@ class Drive:
             raise ConfigError(f"tenants: {tenants!r}: expected a list of names")
         settings, functions = split(chosen(set, overrides))
         if allocator is not None:
-            settings.setdefault("tenants.channels", "external")
+            use_allocator(settings, functions)
         spec_options = {**as_spec(Drive.__init__, options), "tenants": list(tenants)}
         with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch:
             spec = {"device": device_name(device, Path(scratch)), "overrides": settings, "options": spec_options}

@@ -194,6 +194,11 @@ def test_an_allocator_and_its_use_need_each_other() -> None:
             dict.fromkeys("abc", "random:count=1"),
             set={"channels": 2, "alloc.kind": "dynamic", "tenants.channels": "isolated"},
         )
+    both = "^allocator: tenants.channels is a function, too: expected one of them$"
+    with pytest.raises(ConfigError, match=both):
+        flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": halves}, allocator=halves)
+    with pytest.raises(ConfigError, match=both):
+        flashweir.Drive(set={**DRIVE, "tenants.channels": halves}, allocator=halves)
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,13 @@ def test_every_integration_test_of_a_crate_is_in_its_binary() -> None:
         }
         listed = set(re.findall(r"^mod (\w+);", everything.read_text(encoding="utf-8"), re.MULTILINE))
         assert files - apart - {"all"} == listed, everything
+
+
+def test_refusals_are_made_from_rules_of_the_tables() -> None:
+    sources = [path for path in (ROOT / "crates").glob("*/src/**/*.rs") if path.name != "tests.rs"]
+    makers = {path for path in sources if "ConfigError::Refused {" in path.read_text()}
+    assert makers == {ROOT / "crates/ssd/src/refusal.rs"}
+    held = ("holds_back()", "host_reorders()", "FtlConfig::Direct")
+    for path in (ROOT / "crates/run/src").rglob("*.rs"):
+        for block in re.findall(r"if [^{]*\{[^}]*Err\(Error::setting\(", path.read_text()):
+            assert not any(word in block for word in held), f"{path.name}: a combination refused by no rule"

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::external::{self, Decide};
+use crate::refusals::{NOT_ASKED, refused};
 
 /// Wall-clock time that an allocator took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +54,8 @@ pub(crate) fn attach(
 ) -> Result<Option<Arc<Mutex<Taken>>>, Error> {
     if let Some(path) = model {
         if !matches!(config.tenants.channels, ChannelsConfig::Learned(_)) {
-            return Err(Error::setting(
+            return Err(refused(
+                &NOT_ASKED,
                 "a model",
                 "it is asked only with tenants.channels=learned: set that",
             ));
@@ -68,10 +70,11 @@ pub(crate) fn attach(
         (Some(file), None) => external::channels(file)?,
         (Some(file), Some(_)) => {
             let expected = format!("tenants.channels_file={file} names another one: leave one of them out");
-            return Err(Error::setting("an allocator", &expected));
+            return Err(refused(&NOT_ASKED, "an allocator", &expected));
         }
         (None, Some(_)) => {
-            return Err(Error::setting(
+            return Err(refused(
+                &NOT_ASKED,
                 "an allocator",
                 "it is asked only with tenants.channels=external: set that",
             ));

@@ -21,6 +21,7 @@ mod precondition;
 mod progress;
 mod pull;
 mod quotient;
+mod refusals;
 pub mod requests;
 mod result;
 mod sample;

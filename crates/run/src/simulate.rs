@@ -19,6 +19,7 @@ use crate::power::{self, Power};
 use crate::precondition::precondition;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
+use crate::refusals::{CLOSED, HELD_BACK, refused};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::tenant::Shape;
@@ -152,7 +153,7 @@ pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
     match Shape::timing(only) {
         Some(key) if to_value(config)["host"]["mode"] == "closed" => {
             let expected = "host.mode = closed takes requests as fast as it can; expected host.mode = open";
-            Err(Error::setting(key, expected))
+            Err(refused(&CLOSED, key, expected))
         }
         _ => Ok(()),
     }
@@ -164,7 +165,8 @@ pub(crate) fn check_warmup(run: &RunSpec, config: &Config) -> Result<(), Error> 
     if run.warmup.is_some() && config.tenants.holds_back() {
         let expected = "expected one of them: requests are held back until their window is complete, so nothing can be \
                         removed up to one of them";
-        return Err(Error::setting(
+        return Err(refused(
+            &HELD_BACK,
             "warmup with tenants.applies=same or tenants.channels=look-ahead",
             expected,
         ));

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::place::Place;
+use crate::refusals::{BEYOND_DRIVE, refused};
 use crate::trace_options::TraceOptions;
 
 /// One workload. Its options apply to its requests in this order: operations, limit, duration, scale, start, volume,
@@ -193,7 +194,7 @@ impl Shape {
         if volume < u64::from(geometry.page_sectors) {
             let expected =
                 format!("smaller than a page of the drive, {}", bytes(geometry.page_sectors.into()));
-            return Err(Error::setting(format!("volume {}", bytes(volume)), expected));
+            return Err(refused(&BEYOND_DRIVE, format!("volume {}", bytes(volume)), expected));
         }
         if volume > capacity || (!wrap && volume.saturating_add(self.offset_sectors) > capacity) {
             let at = if self.offset_sectors == 0 {
@@ -202,7 +203,7 @@ impl Shape {
                 format!(" from {} on", bytes(self.offset_sectors))
             };
             let expected = format!("larger than the drive, which has {} bytes", capacity * SECTOR_BYTES);
-            return Err(Error::setting(format!("volume {}{at}", bytes(volume)), expected));
+            return Err(refused(&BEYOND_DRIVE, format!("volume {}{at}", bytes(volume)), expected));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use flashweir_ssd::Config;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::config::presets::PRESETS;
-use flashweir_ssd::config::{refusals, renamed};
+use flashweir_ssd::config::renamed;
 use flashweir_trace::TraceError;
 use flashweir_trace::format::{Conversion, Format, Inspection, Trace, Writer};
 use flashweir_trace::generate::Spec;
@@ -35,7 +35,7 @@ pub fn schema() -> Value {
 
 /// Combinations that are refused, each with its reason.
 pub fn refusals() -> Value {
-    refusals::all().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
+    crate::refusals::all().map(|refusal| json!({"keys": refusal.keys, "reason": refusal.reason})).collect()
 }
 
 /// Names that have changed: `kind`, `old` and `new` of each.

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::progress::{Phase, Reporter};
 use crate::pull::{Feed, Pull};
+use crate::refusals::{GENERATED, refused};
 use crate::spec::RunSpec;
 use crate::tenant::{Boxed, Shape, WorkloadSpec};
 use crate::trace_options::TraceOptions;
@@ -96,7 +97,7 @@ impl<'a> Workloads<'a> {
             && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
         {
             let expected = "expected a trace: a generator has no format, no columns and no bad lines";
-            return Err(Error::setting("format, columns or skip_bad", expected));
+            return Err(refused(&GENERATED, "format, columns or skip_bad", expected));
         }
         all.stretch(reporter)?;
         all.align()?;
@@ -183,7 +184,7 @@ impl<'a> Workloads<'a> {
                 let expected = format!(
                     "align = clock needs a trace whose times count from a known date: {what}; expected align = start"
                 );
-                Error::setting(&name, expected)
+                refused(&GENERATED, &name, expected)
             };
             let Origin::Trace { path, .. } = &tenant.origin else {
                 return Err(no_clock("a generator has none"));

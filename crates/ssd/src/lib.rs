@@ -28,6 +28,7 @@ pub mod precondition;
 pub mod quantity;
 pub mod random;
 mod raw;
+mod refusal;
 mod sched;
 mod sim;
 mod slc;
@@ -49,6 +50,7 @@ pub use nand::{
     LinkRecord, PauseRecord, QueueRecord, RequestRecord, TransferRecord,
 };
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
+pub use refusal::{Refusal, TOO_MANY_PAGES};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};

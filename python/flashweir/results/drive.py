@@ -140,7 +140,7 @@ class Counters(Section):
     unmapped_page_reads: Annotated[int, Field("as `unmapped_reads.pages`", "pages")]
     buffer_hits: Annotated[int, Field("reads of pages in the write buffer", "pages")]
     coalesced_pages: Annotated[int, Field("writes to pages in the write buffer", "pages")]
-    trimmed_pages: Annotated[int, Field("pages trimmed", "pages")]
+    trimmed_pages: Annotated[int, Field("pages trimmed that had data, on flash or in the write buffer", "pages")]
     copybacks: Annotated[int, Field("with `gc.copyback`: pages copied within their plane", "pages", optional=True)]
     parity_programs: Annotated[
         int, Field("with `alloc.kind=superblock`: pages of parity that were programmed", "pages", optional=True)

@@ -13,6 +13,7 @@ use super::{Drive, DriveOptions, State};
 use crate::activity::Window;
 use crate::error::Error;
 use crate::power;
+use crate::refusals::{RECORDED, refused};
 use crate::spec::RunSpec;
 
 /// Where the drive of a run is saved, and as which drive.
@@ -37,7 +38,7 @@ impl SaveState {
         if let Some((_, name)) = records.into_iter().find(|(is_asked, _)| *is_asked) {
             let expected =
                 "the state of a drive whose commands are recorded can't be saved; expected one of them";
-            return Err(Error::setting(format!("save_state with {name}"), expected));
+            return Err(refused(&RECORDED, format!("save_state with {name}"), expected));
         }
         let mut open = with_open_arrivals(config.clone())?;
         if config.uses_events() != open.uses_events() {

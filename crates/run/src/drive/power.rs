@@ -7,6 +7,7 @@ use flashweir_trace::{Op, Request};
 use super::Drive;
 use crate::error::Error;
 use crate::power::{Outcome, PowerCuts};
+use crate::refusals::{SERVED_ORDER, refused};
 
 /// Changes by the host since the last look.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +39,8 @@ impl Drive {
         if self.config.host_reorders() {
             let expected = "the bytes of a served drive are kept in the order of submission; expected a host and firmware that keep it \
                             (host.arbitration=arrival, host.doorbell=1, firmware.cores=1, firmware.hmb_bytes=0, no rate limits, no latency targets)";
-            return Err(Error::setting(
+            return Err(refused(
+                &SERVED_ORDER,
                 "power cuts of a served drive whose requests change their order",
                 expected,
             ));

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::place::Place;
+use crate::refusals::{HELD_BACK, STEPPED, refused};
 use crate::spec::RunSpec;
 use crate::workload::Description;
 
@@ -68,7 +69,7 @@ impl DriveSpec {
         let wrong = |key: &str, value: &Value| {
             let expected = "the caller of a stepped drive is its host; expected another key of the host, \
                             and requests submitted when the host would";
-            Error::setting(format!("`{key}` = {value}"), expected)
+            refused(&STEPPED, format!("`{key}` = {value}"), expected)
         };
         for (key, value) in &overrides {
             if DRIVEN_KEYS.contains(&key.as_str()) || (key == "host.mode" && value == "closed") {
@@ -123,7 +124,7 @@ pub(super) fn with_open_arrivals(mut config: Config) -> Result<Config, Error> {
     }
     if config.tenants.holds_back() {
         let expected = "holds requests back until their window is complete; expected another allocator for a drive that is stepped";
-        return Err(Error::setting("tenants.applies=same or tenants.channels=look-ahead", expected));
+        return Err(refused(&HELD_BACK, "tenants.applies=same or tenants.channels=look-ahead", expected));
     }
     Ok(config)
 }

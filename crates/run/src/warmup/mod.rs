@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::refusals::{NOTHING_LEFT, refused};
 pub use methods::{WINDOW_ROUNDS, steady};
 pub(crate) use parts::{Before, since};
 use parts::{Cuts, Parts};
@@ -51,10 +52,11 @@ impl Method {
     /// Refuses to remove all of a run of `count` requests.
     pub(crate) fn check(self, count: u64) -> Result<(), Error> {
         match self {
-            Method::Requests(requests) if requests > 0 && requests >= count => Err(Error::Setting {
-                what: format!("warm-up method requests={requests}"),
-                expected: format!("expected fewer than the {count} requests of the run"),
-            }),
+            Method::Requests(requests) if requests > 0 && requests >= count => Err(refused(
+                &NOTHING_LEFT,
+                format!("warm-up method requests={requests}"),
+                format!("expected fewer than the {count} requests of the run"),
+            )),
             _ => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use flashweir_trace::generate::Spec;
 use flashweir_trace::{SECTOR_BYTES, TraceError};
 
 use crate::error::Error;
+use crate::refusals::{BEYOND_DRIVE, GENERATED, refused};
 use crate::tenant::{Shape, WorkloadSpec};
 
 /// The generator that a workload is, with the seed of the run; none if it is a trace.
@@ -36,13 +37,13 @@ pub(crate) fn parse_shape(workload: &WorkloadSpec, name: &str) -> Result<Shape, 
 pub(crate) fn check_generated(workload: &WorkloadSpec, spec: &Spec) -> Result<(), Error> {
     if workload.reads_specially() {
         let expected = "expected a trace: a generator has no format, no columns and no bad lines";
-        return Err(Error::setting("format, columns or skip_bad", expected));
+        return Err(refused(&GENERATED, "format, columns or skip_bad", expected));
     }
     match Shape::timing(workload) {
         Some(key) if !spec.is_timed() => {
             let expected =
                 format!("expected requests with times: {} needs rate=... or period=...", spec.kind().name());
-            Err(Error::setting(key, expected))
+            Err(refused(&GENERATED, key, expected))
         }
         _ => Ok(()),
     }
@@ -83,11 +84,9 @@ fn check_span(spec: &Spec, offset_bytes: u64, geometry: &Geometry) -> Result<(),
     if end <= capacity {
         return Ok(());
     }
-    Err(Error::Setting {
-        what: format!("workload {}", spec.canonical()),
-        expected: format!(
-            "its span ends at byte {end}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or \
-             --wrap to fold addresses"
-        ),
-    })
+    let expected = format!(
+        "its span ends at byte {end}, the drive has {capacity}: use a smaller span or offset, a larger capacity, or --wrap \
+         to fold addresses"
+    );
+    Err(refused(&BEYOND_DRIVE, format!("workload {}", spec.canonical()), expected))
 }

@@ -46,6 +46,18 @@ fn a_drive_with_room_collects_less() {
 }
 
 #[test]
+fn where_nothing_is_written_before_the_run_the_share_has_no_effect() {
+    for state in ["empty", "on-read"] {
+        let (all, part) = (
+            run(&[("precondition", state)], WRITES),
+            run(&[("precondition", state), ("fill", "0.5")], WRITES),
+        );
+        assert_eq!(part["no_effect"][0]["keys"], "fill, precondition=empty or on-read");
+        assert_eq!((&part["latency_us"], &part["counters"]), (&all["latency_us"], &all["counters"]));
+    }
+}
+
+#[test]
 fn a_share_alone_means_a_full_drive_of_that_share() {
     let implied = run(&[("fill", "0.9")], WRITES);
     assert_eq!(
@@ -55,8 +67,6 @@ fn a_share_alone_means_a_full_drive_of_that_share() {
     let named = run(&[("fill", "0.9"), ("precondition", "full")], WRITES);
     assert_eq!(implied["latency_us"], named["latency_us"]);
     for (settings, expected) in [
-        (vec![("fill", "0.9"), ("precondition", "empty")], "use one of them"),
-        (vec![("fill", "0.9"), ("precondition", "on-read")], "use one of them"),
         (vec![("fill", "0")], "expected more than 0, at most 1"),
         (vec![("fill", "1.5")], "expected more than 0, at most 1"),
         (vec![("fill", "90%")], "fill"),

@@ -14,26 +14,33 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
+const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
+
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 80] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
     &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
     &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
+    &[("slc.kind", "dynamic")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
     &[("ftl.classifier_file", "own.py:f")],
     &[AHEAD, STEP, ("buffer.bytes", "32KiB")],
     &[("gc.planner", "selective-filling")],
+    &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
+    &[FOGGY, ("nand.cell", "mlc"), ("timing.program", "1ms,2ms"), ("gc.copyback", "1")],
     &[("alloc.kind", "superblock"), ("gc.copyback", "2")],
+    &[("buffer.bytes", "4095")],
     &[("buffer.replacement", "block-lru")],
     &[("buffer.replacement", "fab"), ("buffer.bytes", "32KiB"), ("buffer.ack", "flash")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[STEP, ("buffer.order", "in-order"), ("buffer.bytes", "32KiB"), ("buffer.coalesce", "false")],
     &[("wear.dynamic", "true")],
     &[DIRECT, ("gc.free_blocks", "2")],
+    &[("fill", "0.9"), ("precondition", "empty")],
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
     &[("ftl.kind", "bast"), ("gc.throttle", "4")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
@@ -71,6 +78,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 80] = [
     &[("planes_bound", "true"), ("planes", "2"), ("timing.multi_plane", "true")],
     &[("nand.transfer", "codeword"), ("timing.bus", "0")],
     &[("nand.codeword", "512")],
+    &[("nand.programs", "one-shot"), ("nand.cell", "mlc"), ("nand.page_order", "shadow")],
     &[("nand.page_order", "shadow")],
     &[("nand.programs", "one-shot")],
     &[("nand.cell", "tlc")],

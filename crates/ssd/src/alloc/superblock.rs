@@ -14,6 +14,7 @@ use crate::divisor::Divisor;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
 use crate::quantity::Auto;
+use crate::refusal::{PARTS_OF_SETS, TOO_MANY_PAGES};
 
 /// Pages in turn over the dies of an open superblock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,12 +68,7 @@ impl Superblocks {
         let (dies, planes) = (geometry.total_dies(), geometry.planes);
         let of_set = config.superblock_dies.0.unwrap_or(dies);
         let refuse = |key: &str, value: u32, expected: String| {
-            Err(ConfigError::Value {
-                origin: "device".into(),
-                key: format!("alloc.{key}"),
-                value: value.to_string(),
-                expected,
-            })
+            Err(PARTS_OF_SETS.of_value(&format!("alloc.{key}"), value, expected))
         };
         if of_set == 0 || !dies.is_multiple_of(of_set) {
             let expected =
@@ -122,13 +118,10 @@ impl Superblocks {
         if pages <= MAX_PAGES {
             return Ok(());
         }
-        Err(ConfigError::Refused {
-            keys: format!("alloc.superblock_dies = {dies}, capacity"),
-            reason: format!(
+        Err(TOO_MANY_PAGES.because(format!("alloc.superblock_dies = {dies}, capacity"), format!(
                 "a set of {dies} dies would have {pages} pages, at most {MAX_PAGES} fit a 32-bit map: use fewer dies, or larger \
                  pages or mapping units"
-            ),
-        })
+            )))
     }
 
     /// Sets of dies.

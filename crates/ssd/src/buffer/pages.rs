@@ -112,6 +112,8 @@ pub(crate) struct WriteBuffer {
     waiting: u32,
     coalesce: bool,
     in_order: bool,
+    /// In order: an entry leaves when all of older requests are on flash.
+    by_requests: bool,
     flash_page_sectors: u32,
     entries: Vec<Entry>,
     free: Vec<u32>,
@@ -142,6 +144,7 @@ impl WriteBuffer {
             waiting: 0,
             coalesce: config.coalesce,
             in_order: config.order == Order::InOrder,
+            by_requests: false,
             flash_page_sectors: pages.flash_page_sectors,
             entries: Vec::new(),
             free: Vec::new(),
@@ -268,7 +271,8 @@ impl WriteBuffer {
 
     /// The entry of each queue that leaves next, with its queue.
     pub(crate) fn heads(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        (0..).zip(&self.queues).filter_map(|(queue, waiting)| Some((queue, waiting.next(self.in_turn())?)))
+        let next = |waiting: &Waiting| waiting.next(self.in_turn()).filter(|slot| self.has_turn(*slot));
+        (0..).zip(&self.queues).filter_map(move |(queue, waiting)| Some((queue, next(waiting)?)))
     }
 
     /// The order of entry.
@@ -311,10 +315,11 @@ impl WriteBuffer {
     /// oldest entry of all on meets before one of a newer request than the first that has to wait.
     pub(crate) fn flush_set(&self, queues: Range<u32>, into: &mut Vec<(u32, u32)>) {
         into.clear();
-        if !self.in_order {
+        if !self.in_order || self.by_requests {
             let in_turn = self.in_turn();
             for (queue, waiting) in queues.clone().zip(&self.queues[queues.start as usize..]) {
-                into.extend(waiting.next(in_turn).map(|slot| (queue, slot)));
+                let next = waiting.next(in_turn).filter(|slot| self.has_turn(*slot));
+                into.extend(next.map(|slot| (queue, slot)));
             }
             return;
         }
@@ -334,8 +339,7 @@ impl WriteBuffer {
 
     /// Queues whose unit could take a page now, with the entry that leaves next.
     pub(crate) fn ready(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let free = self.queues.iter().enumerate().filter(|(queue, _)| !self.under_way[*queue]);
-        free.filter_map(|(queue, waiting)| waiting.next(self.in_turn()).map(|slot| (queue as u32, slot)))
+        self.heads().filter(|(queue, _)| !self.under_way[*queue as usize])
     }
 
     /// An entry is on flash: its place is free. Returns who goes on.

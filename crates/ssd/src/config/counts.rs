@@ -5,6 +5,7 @@ use flashweir_trace::SECTOR_BYTES;
 use super::{Config, bounds};
 use crate::error::ConfigError;
 use crate::geometry::MAX_PAGE_SECTORS;
+use crate::refusal::{BOUND_PAGE, MAP_UNIT, NO_PAGE};
 
 /// Most over-provisioning, as a share of logical, and of raw.
 pub(super) const MAX_OP_RATIO: f64 = 100.0;
@@ -30,16 +31,12 @@ fn check_map_unit(config: &Config) -> Result<(), ConfigError> {
     if (fits || large) && unit.is_multiple_of(SECTOR_BYTES) && unit <= most {
         return Ok(());
     }
-    Err(ConfigError::Value {
-        origin: "device".into(),
-        key: "ftl.map_unit".into(),
-        value: unit.to_string(),
-        expected: format!(
-            "expected a multiple of 512 bytes that divides the page of {of_unit} bytes, or up to {MAX_MAPPED_PAGES} such pages, \
+    let expected = format!(
+        "expected a multiple of 512 bytes that divides the page of {of_unit} bytes, or up to {MAX_MAPPED_PAGES} such pages, \
              at most {}KiB, of which blocks of {block} pages hold a whole number",
-            most >> 10
-        ),
-    })
+        most >> 10
+    );
+    Err(MAP_UNIT.of_value("ftl.map_unit", unit, expected))
 }
 
 /// Refuses counts that are out of range, or do not fit each other. Returns the sectors of a page.
@@ -54,25 +51,19 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
         ("capacity", config.capacity.0),
         ("gc.free_blocks", config.gc.free_blocks.into()),
     ])?;
-    let refuse = |key: &str, value: String, expected: String| {
-        Err(ConfigError::Value { origin: "device".into(), key: key.into(), value, expected })
-    };
     let page = config.page.0;
     let bound = u64::from(config.bound_pages());
     let most = u64::from(MAX_PAGE_SECTORS) * SECTOR_BYTES;
     if page * bound > most {
-        return Err(ConfigError::Refused {
-            keys: format!("units, planes_bound: {bound} pages of {page} bytes bound"),
-            reason: format!(
-                "a page of a unit is at most {}KiB: bind fewer, or use smaller pages",
-                most >> 10
-            ),
-        });
+        return Err(BOUND_PAGE.because(
+            format!("units, planes_bound: {bound} pages of {page} bytes bound"),
+            format!("a page of a unit is at most {}KiB: bind fewer, or use smaller pages", most >> 10),
+        ));
     }
     check_map_unit(config)?;
     if config.capacity.0 < page {
         let expected = format!("expected at least one page of {page} bytes");
-        return refuse("capacity", config.capacity.0.to_string(), expected);
+        return Err(NO_PAGE.of_value("capacity", config.capacity.0, expected));
     }
     Ok((page / SECTOR_BYTES) as u32)
 }

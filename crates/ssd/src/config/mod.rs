@@ -30,7 +30,7 @@ use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
 use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode};
-use crate::nand::{EnergyConfig, NandConfig, TimingConfig, Transfer};
+use crate::nand::{EnergyConfig, NandConfig, Programs, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::slc::SlcConfig;
@@ -268,6 +268,16 @@ impl Config {
     /// True if the channels are managed: by a planner, or by a common clock.
     pub fn is_managed(&self) -> bool {
         self.clock == Clock::LockStep || self.gc.planner != PlannerConfig::default()
+    }
+
+    /// True if all pages of a cycle come to flash at one time: with a common clock, each unit in a time of its own bus and of one length.
+    pub(crate) fn ends_cycles_at_once(&self) -> bool {
+        let Config { timing, nand, .. } = self;
+        let has_lists = timing.read.0.len() > 1 || timing.program.0.len() > 1;
+        let is_typed = has_lists || nand.programs != Programs::Page || nand.spreads() || self.slc.is_on();
+        let shares_bus = self.chips.saturating_mul(self.dies) > 1 && !self.bus_is_free();
+        let apart = self.planes > 1 && !self.planes_bound;
+        self.clock == Clock::LockStep && !is_typed && !shares_bus && !apart
     }
 
     /// True if the drive works though no request needs it.

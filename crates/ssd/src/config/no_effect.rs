@@ -36,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
     // These set back what others are about.
     zones::ZONES
         .iter()
+        .chain(&slc::CELLS)
         .chain(&placement::PLACEMENT)
         .chain(&managed::MANAGED)
         .chain(&TABLE)
@@ -74,7 +75,13 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 21] = [
+const TABLE: [NoEffect; 23] = [
+    NoEffect {
+        keys: "buffer.bytes, page, ftl.map_unit",
+        reason: "a buffer smaller than a page, or a mapping unit, holds none",
+        applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
+        clear: |config| config.buffer.bytes.0 = 0,
+    },
     NoEffect {
         keys: "buffer.*, buffer.bytes=0",
         reason: "there is no buffer",
@@ -133,6 +140,14 @@ const TABLE: [NoEffect; 21] = [
             config.background.collect = BackgroundConfig::default().collect;
             config.precondition = Precondition::default();
         },
+    },
+    NoEffect {
+        keys: "fill, precondition=empty or on-read",
+        reason: "only precondition=full and steady write data before the run",
+        applies: |config| {
+            config.fill < 1.0 && matches!(config.precondition, Precondition::Empty | Precondition::OnRead)
+        },
+        clear: |config| config.fill = 1.0,
     },
     NoEffect {
         keys: "gc.victim, gc.frontiers, gc.free_blocks, wear.*, ftl.kind that maps blocks",

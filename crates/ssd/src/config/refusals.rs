@@ -1,64 +1,63 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
 mod flash;
-mod host;
 mod managed;
+mod places;
 mod slc;
-mod superblocks;
 mod tenants;
 mod zones;
 
-use super::{Config, Engine, Precondition, bounds};
+use super::{Config, Engine, bounds};
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::ftl::dftl::CACHED_ENTRY_BYTES;
 use crate::geometry::Geometry;
 use crate::nand::Transfer;
+use crate::refusal::{EXACT_TIMES, NO_CACHED_ENTRY, Refusal, SHAPE, TOO_MANY_PAGES};
 
-/// A combination that is refused.
-#[derive(Clone, Copy, Debug)]
-pub struct Refusal {
-    /// The keys that do not go together.
-    pub keys: &'static str,
-    /// Why.
-    pub reason: &'static str,
+/// A rule that the configuration alone breaks or keeps.
+struct Row {
+    refusal: Refusal,
     applies: fn(&Config) -> bool,
 }
 
-/// All refusals across slots that need no geometry.
-pub fn all() -> impl Iterator<Item = &'static Refusal> {
-    let all = REFUSALS.iter().chain(&superblocks::SUPERBLOCKS).chain(&managed::MANAGED);
-    all.chain(&tenants::TENANTS).chain(&host::HOST).chain(&flash::FLASH).chain(&slc::SLC)
+/// The rules that need nothing but the configuration, in the order in which they are checked.
+pub fn table() -> impl Iterator<Item = &'static Refusal> {
+    rows().map(|row| &row.refusal)
 }
 
-const REFUSALS: [Refusal; 7] = [
-    Refusal {
-        keys: "fill, precondition=empty or on-read",
-        reason: "only precondition=full and steady put data on the drive before the run: use one of them, or leave fill at 1",
-        applies: |config| {
-            config.fill < 1.0 && matches!(config.precondition, Precondition::Empty | Precondition::OnRead)
-        },
-    },
-    Refusal {
-        keys: "buffer.bytes",
-        reason: "a buffer smaller than one page holds nothing: use 0 for none, or at least `page`",
-        applies: |config| config.buffer.bytes.0 > 0 && config.buffer_pages() == 0,
-    },
-    Refusal {
-        keys: "buffer.low_mark, buffer.high_mark",
-        reason: "pages leave the buffer from the high mark on, down to the low one: expected low_mark below high_mark",
+/// All rules by which the configuration of a drive is refused.
+pub fn all() -> impl Iterator<Item = &'static Refusal> {
+    table().chain(SHAPE)
+}
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    let all = ROWS.iter().chain(&places::PLACES).chain(&managed::MANAGED);
+    all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC)
+}
+
+static ROWS: [Row; 3] = [
+    Row {
+        refusal: Refusal::new(
+            "buffer.low_mark, buffer.high_mark",
+            "pages leave the buffer from the high mark on, down to the low one: expected low_mark below high_mark",
+        ),
         applies: |config| config.buffer.destage.marks_cross(),
     },
-    Refusal {
-        keys: "buffer.free_below, gc.free_blocks",
-        reason: "writes are held back from the first on, and most at the second: expected buffer.free_below above gc.free_blocks",
+    Row {
+        refusal: Refusal::new(
+            "buffer.free_below, gc.free_blocks",
+            "writes are held back from the first on, and most at the second: expected buffer.free_below above gc.free_blocks",
+        ),
         applies: |config| {
             config.buffer.backpressure.free_below().is_some_and(|below| below <= config.gc.free_blocks)
         },
     },
-    Refusal {
-        keys: "nand.codeword",
-        reason: "expected a size that divides `page`, and `ftl.map_unit` if that is smaller",
+    Row {
+        refusal: Refusal::new(
+            "nand.codeword",
+            "expected a size that divides `page`, and `ftl.map_unit` if that is smaller",
+        ),
         applies: |config| {
             let codeword = config.nand.codeword.0;
             let unit = config.ftl.map_unit().unwrap_or(config.page.0);
@@ -66,35 +65,23 @@ const REFUSALS: [Refusal; 7] = [
             config.nand.transfer == Transfer::Codeword && !divides
         },
     },
-    Refusal {
-        keys: "ftl.kind=direct, alloc.kind=dynamic or hybrid",
-        reason: "a physical address names its unit, so there is nothing to allocate",
-        applies: |config| matches!(config.ftl, FtlConfig::Direct(_)) && config.alloc.binds_late(),
-    },
-    Refusal {
-        keys: "ftl.kind=zones, alloc.kind=dynamic or hybrid",
-        reason: "a zone has its dies, and pages of it go nowhere else: use alloc.kind=superblock or striped",
-        applies: |config| config.ftl.zones().is_some() && config.alloc.binds_late(),
-    },
 ];
 
 /// Says why a configuration can't be simulated, if it can't.
 pub fn check(config: &Config) -> Result<(), ConfigError> {
     bounds::check(config)?;
-    for refusal in all() {
-        if (refusal.applies)(config) {
-            return Err(ConfigError::Refused { keys: refusal.keys.into(), reason: refusal.reason.into() });
-        }
+    if let Some(row) = rows().find(|row| (row.applies)(config)) {
+        return Err(row.refusal.refuse());
     }
     let geometry = Geometry::new(config)?;
     check_maps(config, &geometry)?;
     zones::check(config, &geometry)?;
-    tenants::check(config, &geometry)?;
+    tenants::check(config)?;
     if config.engine == Engine::BusyUntil
         && let Some(reason) = config.needs_events()
     {
         let reason = format!("{reason}: use engine=auto or engine=event");
-        return Err(ConfigError::Refused { keys: "engine=busy-until".into(), reason });
+        return Err(EXACT_TIMES.because(EXACT_TIMES.keys, reason));
     }
     Ok(())
 }
@@ -110,10 +97,8 @@ fn check_maps(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
         let who = if is_shared { "the drive".into() } else { format!("each of the {caches} units") };
         let reason =
             format!("{who} caches entries of {CACHED_ENTRY_BYTES} bytes, at least one: use at least {least}");
-        return Err(ConfigError::Refused {
-            keys: format!("ftl.cache_bytes = {}", dftl.cache_bytes.0),
-            reason,
-        });
+        let keys = format!("ftl.cache_bytes = {}", dftl.cache_bytes.0);
+        return Err(NO_CACHED_ENTRY.because(keys, reason));
     }
     let of_map = if config.ftl.has_map_on_flash() {
         geometry.logical_pages.div_ceil(geometry.entries_per_translation_page())
@@ -123,7 +108,7 @@ fn check_maps(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
     let pages = geometry.logical_pages + of_map;
     if is_shared && pages >= u64::from(u32::MAX) {
         let reason = format!("one map serves all units and holds 2^32 - 2 pages, not {pages}");
-        return Err(ConfigError::Refused { keys: "alloc.kind=dynamic or hybrid, capacity".into(), reason });
+        return Err(TOO_MANY_PAGES.because("alloc.kind=dynamic or hybrid, capacity", reason));
     }
     Ok(())
 }

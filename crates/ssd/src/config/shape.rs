@@ -1,7 +1,5 @@
 //! From the configuration to the drive's shape: counts that follow from it, and those that are impossible.
 
-use flashweir_trace::quantity::format_bytes;
-
 use super::Config;
 use super::bad_blocks::BadBlocks;
 use super::counts::check_counts;
@@ -9,6 +7,7 @@ use super::size::Frame;
 use crate::error::ConfigError;
 use crate::ftl::FtlConfig;
 use crate::geometry::Geometry;
+use crate::refusal::{TOO_LARGE, TOO_LITTLE_SPARE, TOO_MANY_GROUPS, TOO_MANY_PAGES};
 
 /// Entries of a unit's map are 32 bits wide, and one value means "not mapped".
 const MAX_UNIT_PAGES: u64 = u32::MAX as u64 - 1;
@@ -92,20 +91,17 @@ impl Geometry {
         let units =
             u64::from(self.channels) * u64::from(self.chips) * u64::from(self.dies) * u64::from(self.planes);
         if units > MAX_UNITS {
-            return Err(ConfigError::Refused {
-                keys: format!("channels x chips x dies x planes = {units}"),
-                reason: format!("expected at most {MAX_UNITS} planes"),
-            });
+            return Err(TOO_LARGE.because(
+                format!("channels x chips x dies x planes = {units}"),
+                format!("expected at most {MAX_UNITS} planes"),
+            ));
         }
         let pages = self.max_unit_pages();
         if pages > MAX_UNIT_PAGES {
-            return Err(ConfigError::Refused {
-                keys: format!("capacity {} over {units} planes", config.capacity.0),
-                reason: format!(
+            return Err(TOO_MANY_PAGES.because(format!("capacity {} over {units} planes", config.capacity.0), format!(
                     "a plane would have {pages} pages, at most {MAX_UNIT_PAGES} fit a 32-bit map: use more planes, \
                      or larger pages"
-                ),
-            });
+                )));
         }
         if !matches!(config.ftl, FtlConfig::Direct(_)) {
             self.check_tables(config, units)?;
@@ -132,10 +128,7 @@ impl Geometry {
                  groups, more pages_per_block, or a larger ftl.map_unit ({} mapping units a page)",
                 self.units_per_page
             );
-            return Err(ConfigError::Refused {
-                keys: "ftl.classifier, ftl.map_unit, pages_per_block".into(),
-                reason,
-            });
+            return Err(TOO_MANY_GROUPS.because("ftl.classifier, ftl.map_unit, pages_per_block", reason));
         }
         let needed = (logical + free_pages).div_ceil(per_block) + beside;
         let has = mapped.min_unit_blocks();
@@ -143,47 +136,33 @@ impl Geometry {
             return Ok(());
         }
         let (frame, asked) = (Frame::new(config), config.share());
-        let key = asked.key();
-        let (given, advice) = if config.blocks_per_unit.0.is_some() {
+        let (given, advice) = if let Some(blocks) = config.blocks_per_unit.0 {
             let most = (has.saturating_sub(beside) * per_block).saturating_sub(free_pages);
-            let members = frame.units / u64::from(mapped.units());
-            let least = frame.least_share(asked, most as f64, (has * members) as f64, members);
-            let capacity = format_bytes(most * u64::from(mapped.units()) * frame.page_bytes);
-            let advice = match most {
-                0 => format!("blocks_per_unit of at least {}", beside + 1 + free_pages),
-                _ if least > asked.max() => format!("capacity of at most {capacity} with these blocks"),
-                _ => format!(
-                    "{key} of at least {least:.4} or capacity of at most {capacity} with these blocks"
-                ),
-            };
-            (format!("blocks_per_unit = {has}, "), advice)
+            let most = most / u64::from(self.units() / mapped.units());
+            frame.advise_with_blocks(config, blocks.into(), most).unwrap_or_else(|given| {
+                (given, format!("blocks_per_unit of at least {}", beside + 1 + free_pages))
+            })
         } else {
             // The nearest whole number of blocks is built: half a block less makes as many.
             let built = born_bad.map_or(needed * frame.units, |bad| bad.built_for(self, needed));
             let blocks = built.next_multiple_of(frame.whole) as f64 - 0.5 * frame.whole as f64;
             let least = frame.least_share(asked, self.logical_pages as f64, blocks, frame.units);
+            let key = asked.key();
             let advice = if least > asked.max() {
                 format!("a larger capacity or smaller blocks, as no {key} up to {} is enough", asked.max())
             } else {
                 format!("{key} of at least {least:.4}")
             };
-            (String::new(), advice)
+            (format!("{key} = {}", asked.value()), advice)
         };
-        Err(ConfigError::Refused {
-            keys: format!(
-                "{given}{key} = {}, {}{keys}",
-                asked.value(),
-                born_bad.map(BadBlocks::key).unwrap_or_default()
-            ),
-            reason: format!(
+        Err(TOO_LITTLE_SPARE.because(format!("{given}, {}{keys}", born_bad.map(BadBlocks::key).unwrap_or_default()), format!(
                 "{} of the {} {} would have {has} {}blocks for {logical} logical pages ({per_block} a block) and need \
                  {needed}: {why}: use {advice}",
                 (0..mapped.units()).filter(|unit| mapped.unit_blocks(*unit) == has).count(),
                 mapped.units(),
                 if config.alloc.has_superblocks() { "sets of dies" } else { "planes" },
                 if born_bad.is_some() { "good " } else { "" }
-            ),
-        })
+            )))
     }
 
     /// Blocks that a unit needs beside those of its data.
@@ -251,12 +230,10 @@ impl Geometry {
         if bytes <= u128::from(MAX_TABLE_BYTES) && ring_bytes <= MAX_RING_BYTES {
             return Ok(());
         }
-        Err(ConfigError::Refused {
-            keys: format!(
+        Err(TOO_LARGE.because(format!(
                 "capacity = {}, page = {}, pages_per_block = {}, {units} planes",
                 config.capacity.0, config.page.0, self.pages_per_block
-            ),
-            reason: format!(
+            ), format!(
                 "the tables of {} blocks a plane would take {} MiB, at most {} MiB, and their rings {} MiB, at most {} MiB: \
                  use larger pages, fewer planes, a smaller capacity, or another number of pages_per_block",
                 self.max_unit_blocks(),
@@ -264,7 +241,6 @@ impl Geometry {
                 MAX_TABLE_BYTES >> 20,
                 ring_bytes >> 20,
                 MAX_RING_BYTES >> 20
-            ),
-        })
+            )))
     }
 }

@@ -11,6 +11,7 @@ use super::counts::{MAX_OP_RATIO, MAX_OP_RAW, check_counts};
 use crate::error::ConfigError;
 use crate::geometry::share_of_data;
 use crate::quantity::{Auto, Bytes, round_to_u64};
+use crate::refusal::TWO_OF_THREE;
 
 /// Shares that differ by less are the same, written twice.
 const SAME_SHARE: f64 = 1e-12;
@@ -158,6 +159,45 @@ impl Frame {
         }
     }
 
+    /// Where units of `blocks` blocks have room for `most` logical pages and more were asked for: what was given, and what works.
+    /// Only what was given where no capacity works.
+    pub(super) fn advise_with_blocks(
+        &self,
+        config: &Config,
+        blocks: u64,
+        most: u64,
+    ) -> Result<(String, String), String> {
+        let asked = config.share();
+        let key = asked.key();
+        let pages = self.unit_logical_pages(config.capacity.0);
+        let follows = self.legal_op_ratio(pages, self.blocks_of(config, pages));
+        // A capacity that was given makes op_ratio follow.
+        let is_of_capacity = config.op_raw.0.is_none() && (follows - config.op_ratio).abs() < SAME_SHARE;
+        let capacity = format_bytes(config.capacity.0);
+        let given = if is_of_capacity {
+            format!("blocks_per_unit = {blocks}, capacity = {capacity}")
+        } else {
+            format!("blocks_per_unit = {blocks}, {key} = {}", asked.value())
+        };
+        let step = if self.maps_blocks { self.pages_per_block } else { self.units_per_page };
+        let most = most / step * step;
+        if most == 0 {
+            return Err(given);
+        }
+        // The nearest capacity is taken: half a step more becomes this one.
+        let (pages, counted) = (most as f64 + 0.5 * step as f64, (blocks * self.units) as f64);
+        let least = self.least_share(asked, pages * self.units as f64, counted, self.units);
+        let capacity = format!("capacity of at most {}", format_bytes(self.capacity(most)));
+        let advice = match (is_of_capacity, least > asked.max()) {
+            (_, true) => format!("{capacity} with these blocks"),
+            (true, _) => {
+                format!("{capacity} with these blocks, or {key} of at least {least:.4} instead of it")
+            }
+            (false, _) => format!("{key} of at least {least:.4} or {capacity} with these blocks"),
+        };
+        Ok((given, advice))
+    }
+
     /// The smallest share, to four digits, that makes at least so many blocks of so many logical pages.
     pub(super) fn least_share(&self, share: Share, logical_pages: f64, blocks: f64, units: u64) -> f64 {
         let uncounted = (self.uncounted * units) as f64;
@@ -182,20 +222,30 @@ fn agree_on_capacity(origin: &str, config: &Config) -> Result<(), ConfigError> {
     if follows.abs_diff(given) * frame.units <= frame.pages_per_block {
         return Ok(());
     }
-    Err(ConfigError::Refused {
-        keys: format!(
+    Err(TWO_OF_THREE.because(
+        format!(
             "{origin}: capacity = {}, blocks_per_unit = {unit_blocks}, {} = {}",
             format_bytes(config.capacity.0),
             share.key(),
             share.value()
         ),
-        reason: format!(
+        format!(
             "{} units of {unit_blocks} blocks with this {} have a capacity of {}: give two of the three",
             frame.units,
             share.key(),
             format_bytes(frame.capacity(follows))
         ),
-    })
+    ))
+}
+
+/// True if there are more blocks than the largest op_ratio asks for: it is what follows of capacity and blocks.
+fn is_beyond_share(config: &Config) -> bool {
+    if config.op_raw.0.is_some() || config.op_ratio < MAX_OP_RATIO || check_counts(config).is_err() {
+        return false;
+    }
+    let frame = Frame::new(config);
+    let pages = frame.unit_logical_pages(config.capacity.0);
+    frame.op_ratio(pages, frame.blocks_of(config, pages)) >= MAX_OP_RATIO
 }
 
 /// Refuses two shares that disagree by more than a block.
@@ -213,13 +263,10 @@ fn agree_on_share(origin: &str, config: &Config) -> Result<(), ConfigError> {
     if as_given || (frame.legal_op_ratio(pages, follows) - config.op_ratio).abs() < SAME_SHARE {
         return Ok(());
     }
-    Err(ConfigError::Refused {
-        keys: format!("{origin}: op_ratio = {}, op_raw = {raw}", config.op_ratio),
-        reason: format!(
-            "with this op_raw op_ratio is {:.4}: give one of the two",
-            frame.op_ratio(pages, follows)
-        ),
-    })
+    Err(TWO_OF_THREE.because(
+        format!("{origin}: op_ratio = {}, op_raw = {raw}", config.op_ratio),
+        format!("with this op_raw op_ratio is {:.4}: give one of the two", frame.op_ratio(pages, follows)),
+    ))
 }
 
 impl Config {
@@ -254,12 +301,13 @@ impl Given {
         let (capacity, share) = (sets("capacity"), sets("op_ratio") || raw);
         let given = match (capacity, blocks, share) {
             (true, true, false) => Self::CapacityAndBlocks,
+            (true, true, true) if is_beyond_share(config) => Self::CapacityAndBlocks,
             (true, false, _) => Self::CapacityAndShare,
             (false, false, _) if config.blocks_per_unit.0.is_none() => Self::CapacityAndShare,
             (false, false, false) => self,
             (true, true, true) | (false, true, _) | (false, false, true) => Self::BlocksAndShare,
         };
-        if capacity && blocks && share {
+        if capacity && blocks && given == Self::BlocksAndShare {
             agree_on_capacity(origin, config)?;
         }
         if raw && sets("op_ratio") {

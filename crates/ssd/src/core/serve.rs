@@ -338,16 +338,17 @@ impl<C: Content> Core<C> {
     }
 
     /// Forgets whole pages of `part`; a page covered in part keeps its data. `reset`: the tag that waits for the
-    /// erases of a zone that is reset, if anything does.
+    /// erases of a zone that is reset, if anything does. Returns whether the page had data on flash.
     pub(crate) fn trim(
         &mut self,
         now_ns: u64,
         reset: Option<u32>,
         part: PageSlice,
         executor: &mut impl Executor,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
+        let mut was_mapped = false;
         if u64::from(part.end - part.first) < self.page_sectors.get() {
-            return Ok(());
+            return Ok(was_mapped);
         }
         self.pending.flash_time.serve(part.stream);
         self.content.trim(now_ns, executor.serving(), part.lpn);
@@ -360,12 +361,11 @@ impl<C: Content> Core<C> {
             let in_slc =
                 self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
             self.counters.slc.trimmed += u64::from(in_slc);
-            let was_mapped = self.ftl.trim(home, &mut self.ops)?;
+            was_mapped = self.ftl.trim(home, &mut self.ops)?;
             let reset = reset.filter(|_| self.takes_zone_commands());
             self.issue(now_ns, Made { reset, ..Made::default() }, executor);
-            self.counters.trimmed_pages += u64::from(was_mapped);
         }
-        Ok(())
+        Ok(was_mapped)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::geometry::Geometry;
 use crate::nand::event::Events;
 use crate::nand::timeline::Timeline;
 use crate::nand::{Cache, Probe};
+use crate::refusal::{TOO_FEW_CHANNELS, TOO_LARGE};
 use crate::sched::{Scheduler, Shape};
 
 /// Sectors of flash that verification can keep track of: 128 TiB of them.
@@ -48,12 +49,9 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
 /// Some allocators need a channel for each tenant.
 pub(super) fn check_tenants(config: &Config, tenants: u16) -> Result<(), ConfigError> {
     match config.tenants.max_tenants(config.channels) {
-        Some(most) if u32::from(tenants) > most => Err(ConfigError::Refused {
-            keys: format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"),
-            reason: format!(
+        Some(most) if u32::from(tenants) > most => Err(TOO_FEW_CHANNELS.because(format!("{tenants} tenants, channels = {most}, tenants.channels=isolated"), format!(
                 "each tenant needs a channel of its own: expected at most {most} tenants, or another allocator"
-            ),
-        }),
+            ))),
         _ => Ok(()),
     }
 }
@@ -64,12 +62,10 @@ pub(super) fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
     if sectors <= MAX_VERIFIED_SECTORS {
         return Ok(());
     }
-    Err(ConfigError::Refused {
-        keys: format!("verify, {sectors} sectors of flash"),
-        reason: format!(
-            "versions of at most {MAX_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"
-        ),
-    })
+    Err(TOO_LARGE.because(
+        format!("verify, {sectors} sectors of flash"),
+        format!("versions of at most {MAX_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"),
+    ))
 }
 
 pub(super) fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {

@@ -26,11 +26,11 @@ impl WriteBuffer {
         (!self.entries[slot as usize].older.is_some_and(starts)).then_some(slot)
     }
 
-    /// Queues and slots of the entries that wait, oldest first.
+    /// Queues and slots of the entries that wait and may leave now, oldest first.
     pub(crate) fn by_age(&self) -> Vec<(u32, u32)> {
         let entries = self.live.iter().map(|slot| (&self.entries[slot as usize], slot));
         let waiting = entries.filter(|(entry, _)| !entry.in_flight && !entry.is_out);
-        waiting.map(|(entry, slot)| (entry.queue, slot)).collect()
+        waiting.filter(|(_, slot)| self.has_turn(*slot)).map(|(entry, slot)| (entry.queue, slot)).collect()
     }
 
     /// The mapping unit of a queue that goes into the same page of flash as `first` and others that have just started. In order,

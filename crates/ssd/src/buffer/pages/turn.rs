@@ -8,6 +8,17 @@ impl WriteBuffer {
         self.barrier = sequence;
     }
 
+    /// In order: pages that leave together may come to flash one after the other, so an entry waits for all of older requests.
+    pub(crate) fn leave_by_requests(&mut self) {
+        self.by_requests = self.in_order;
+    }
+
+    /// True if an entry need not wait for those of older requests.
+    pub(super) fn has_turn(&self, slot: u32) -> bool {
+        let request = |slot: u32| self.entries[slot as usize].request;
+        !self.by_requests || self.live.oldest().is_none_or(|oldest| request(oldest) == request(slot))
+    }
+
     /// Entries that leave in the order in which they came, whatever the replacement policy says: those before this number.
     pub(super) fn in_turn(&self) -> u64 {
         self.barrier.max(self.aged)

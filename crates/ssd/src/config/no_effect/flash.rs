@@ -8,7 +8,7 @@ use crate::per_tenant::PerTenant;
 use crate::quantity::Bound;
 use crate::sched::{Dispatch, SchedConfig, SchedPolicy, Suspends};
 
-pub(super) const FLASH: [NoEffect; 26] = [
+pub(super) const FLASH: [NoEffect; 27] = [
     NoEffect {
         keys: "planes_bound=true, planes=1",
         reason: "a die has one plane",
@@ -34,6 +34,14 @@ pub(super) const FLASH: [NoEffect; 26] = [
             config.nand.codeword != NandConfig::default().codeword && config.nand.transfer == Transfer::Page
         },
         clear: |config| config.nand.codeword = NandConfig::default().codeword,
+    },
+    NoEffect {
+        keys: "nand.page_order=shadow, nand.programs=one-shot or foggy-fine",
+        reason: "pages of a word line are programmed together, so they come together",
+        applies: |config| {
+            config.nand.page_order == PageOrder::Shadow && config.nand.programs != Programs::Page
+        },
+        clear: |config| config.nand.page_order = PageOrder::InTurn,
     },
     NoEffect {
         keys: "nand.page_order, timing.read, timing.program, nand.programs=page",

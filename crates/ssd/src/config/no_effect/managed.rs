@@ -4,8 +4,9 @@ use super::NoEffect;
 use crate::config::{Clock, Config};
 use crate::ftl::FtlConfig;
 use crate::gc::PlannerConfig;
+use crate::nand::Programs;
 
-pub(super) const MANAGED: [NoEffect; 3] = [
+pub(super) const MANAGED: [NoEffect; 5] = [
     NoEffect {
         keys: "gc.planner=forwarding, clock=lock-step",
         reason: "with a common clock a collection stops every channel, so none runs dry meanwhile",
@@ -22,6 +23,18 @@ pub(super) const MANAGED: [NoEffect; 3] = [
                 && !matches!(config.ftl, FtlConfig::Fast(_) | FtlConfig::LogBlock(_))
         },
         clear: |config| config.gc.planner = PlannerConfig::cycle_filling(),
+    },
+    NoEffect {
+        keys: "gc.throttle, gc.planner=selective-filling",
+        reason: "selective filling chooses by itself which data blocks are merged, and which pages are moved",
+        applies: |config| config.gc.planner.selection(1).is_some() && config.gc.throttle > 0,
+        clear: |config| config.gc.throttle = 0,
+    },
+    NoEffect {
+        keys: "gc.copyback, nand.programs=foggy-fine",
+        reason: "the fine pass needs the pages of its word line from the controller, so every copied page crosses the bus",
+        applies: |config| config.nand.programs == Programs::FoggyFine && config.gc.copyback > 0,
+        clear: |config| config.gc.copyback = 0,
     },
     NoEffect {
         keys: "gc.copyback, alloc.kind=superblock",

@@ -3,6 +3,14 @@
 use super::NoEffect;
 use crate::slc::SlcConfig;
 
+/// Before all that heeds an SLC cache.
+pub(super) const CELLS: [NoEffect; 1] = [NoEffect {
+    keys: "slc.*, nand.cell, timing.read, timing.program",
+    reason: "cells of one bit are in SLC mode already",
+    applies: |config| config.slc.is_on() && config.timing.page_types(&config.nand) == 1,
+    clear: |config| config.slc = SlcConfig::default(),
+}];
+
 pub(super) const SLC: [NoEffect; 3] = [
     NoEffect {
         keys: "slc.*, slc.kind=none",

@@ -1,26 +1,26 @@
 //! Refusals about the SLC cache.
 
-use super::Refusal;
+use super::Row;
 use crate::config::Config;
 use crate::ftl::FtlConfig;
+use crate::refusal::Refusal;
 
-pub(super) const SLC: [Refusal; 3] = [
-    Refusal {
-        keys: "slc.kind, ftl.kind",
-        reason: "blocks in SLC mode have fewer pages, and a data block, a log or a zone has a place for each of them: use \
-                 ftl.kind=page or dftl",
+pub(super) static SLC: [Row; 2] = [
+    Row {
+        refusal: Refusal::new(
+            "slc.kind, ftl.kind",
+            "blocks in SLC mode have fewer pages, and a data block, a log or a zone has a place for each of them: use \
+             ftl.kind=page or dftl",
+        ),
         applies: |config| {
             config.slc.is_on() && !matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_))
         },
     },
-    Refusal {
-        keys: "slc.kind, nand.cell, timing.read, timing.program",
-        reason: "cells of one bit are in SLC mode already: set nand.cell to mlc, tlc or qlc, or give a time for each page type",
-        applies: |config| config.slc.is_on() && config.timing.page_types(&config.nand) == 1,
-    },
-    Refusal {
-        keys: "slc.kind, pages_per_block, nand.cell, ftl.map_unit",
-        reason: "a block in SLC mode would hold no whole page or mapping unit: use larger blocks",
+    Row {
+        refusal: Refusal::new(
+            "slc.kind, pages_per_block, nand.cell, ftl.map_unit",
+            "a block in SLC mode would hold no whole page or mapping unit: use larger blocks",
+        ),
         applies: |config| config.slc.is_on() && pages_in_slc_mode(config) == 0,
     },
 ];

@@ -1,32 +1,43 @@
-//! Combinations that make no sense where tenants get channels of their own.
+//! Refusals about tenants: channels of their own, and windows of requests.
 
-use super::Refusal;
+use super::Row;
 use crate::config::Config;
 use crate::error::ConfigError;
-use crate::geometry::Geometry;
+use crate::host::{Arbitration, HostMode};
+use crate::refusal::{Refusal, TOO_FEW_CHANNELS};
 
-pub(super) const TENANTS: [Refusal; 1] = [Refusal {
-    keys: "tenants.channels, alloc.kind=striped or superblock",
-    reason: "the address says which dies a page goes to: use alloc.kind=dynamic or hybrid",
-    applies: |config| config.tenants.are_on() && !config.alloc.binds_late(),
-}];
+pub(super) static TENANTS: [Row; 2] = [
+    Row {
+        refusal: Refusal::new(
+            "tenants.channels, alloc.kind=striped or superblock",
+            "the address says which dies a page goes to: use alloc.kind=dynamic or hybrid",
+        ),
+        applies: |config: &Config| config.tenants.are_on() && !config.alloc.binds_late(),
+    },
+    Row {
+        refusal: Refusal::new(
+            "host.arbitration, host.iops_limit, host.bytes_limit, host.mode=closed, tenants.applies=same or \
+             tenants.channels=look-ahead",
+            "whose request comes next depends on what those before cost, or on when limits let it pass, but a window is held \
+             back until it is complete: use host.mode=open, or arbitration (and with limits arrival) that asks for neither",
+        ),
+        applies: |config: &Config| {
+            let asks = match config.host.arbitration {
+                Arbitration::Fair => true,
+                Arbitration::Arrival => false,
+                _ => config.host.has_limits(),
+            };
+            matches!(config.host.mode, HostMode::Closed(_)) && asks && config.tenants.holds_back()
+        },
+    },
+];
 
-/// Checks that depend on the geometry or on the choice of windows.
-pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
-    let refuse = |keys: String, reason: &str| Err(ConfigError::Refused { keys, reason: reason.into() });
+/// A group has no more channels than there are.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     let own = &config.tenants;
-    if !own.are_on() {
-        return Ok(());
-    }
-    if geometry.channels == 1 {
-        return refuse(
-            "tenants.channels, channels=1".into(),
-            "there is one channel, so there is nothing to choose",
-        );
-    }
-    if own.min_channels > config.channels {
+    if own.are_on() && own.min_channels > config.channels {
         let keys = format!("tenants.min_channels = {}, channels = {}", own.min_channels, config.channels);
-        return refuse(keys, "a group can't have more channels than there are");
+        return Err(TOO_FEW_CHANNELS.because(keys, "a group can't have more channels than there are"));
     }
     Ok(())
 }

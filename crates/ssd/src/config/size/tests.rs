@@ -168,10 +168,57 @@ proptest! {
                     let least = advised(&message, key);
                     let now = of(&settings, &[("blocks_per_unit", &blocks_text), (key, &least.to_string())]);
                     prop_assert!(now.is_ok(), "{message} {now:?}");
+                    // A map on flash is smaller where the drive is.
+                    if settings.contains(&("ftl.kind", "dftl".into())) || least < 2e-4 {
+                        continue;
+                    }
+                    let less = (least - 2e-4).to_string();
+                    let less = of(&settings, &[("blocks_per_unit", &blocks_text), (key, &less)]);
+                    prop_assert!(less.is_err(), "{message}: less works");
                 }
             }
         }
     }
+}
+
+#[test]
+fn of_the_keys_that_were_given_the_smallest_change_is_advised() {
+    let log =
+        [("ftl.kind", "fast"), ("blocks_per_unit", "13"), ("pages_per_block", "128"), ("channels", "8")];
+    // 11 blocks of data and log. 8 of data leave 3: the nearest to 11 / 1.2942 = 8.4995.
+    let message = refusal(&[&[&log[..], &[("op_ratio", "0.05")]].concat()]);
+    assert!(
+        message.starts_with("blocks_per_unit = 13, op_ratio = 0.05, ftl.kind maps blocks: 8 of"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("use op_ratio of at least 0.2942 or capacity of at most 32MiB with these blocks"),
+        "{message}"
+    );
+    assert!(drive(&[&[&log[..], &[("op_ratio", "0.2942")]].concat()]).is_ok());
+    assert!(drive(&[&[&log[..], &[("op_ratio", "0.294")]].concat()]).is_err());
+    // Capacity and blocks were given: nobody asked for an op_ratio.
+    let message = refusal(&[&[&log[..], &[("capacity", "40MiB")]].concat()]);
+    assert!(
+        message.starts_with("blocks_per_unit = 13, capacity = 40MiB, ftl.kind maps blocks: 8 of"),
+        "{message}"
+    );
+    let advice =
+        "use capacity of at most 32MiB with these blocks, or op_ratio of at least 0.2942 instead of it";
+    assert!(message.ends_with(advice), "{message}");
+    assert!(drive(&[&[&log[..], &[("capacity", "32MiB")]].concat()]).is_ok());
+}
+
+#[test]
+fn a_drive_with_more_spare_than_may_be_asked_for_is_made_again_from_its_configuration() {
+    let given = [("capacity", "64MiB"), ("blocks_per_unit", "5000")];
+    let (config, geometry) = drive(&[&given]).expect("a drive");
+    assert!(config.op_ratio >= 100.0 && geometry.op_ratio() > 300.0);
+    let table = crate::config::layers::to_value(&config);
+    let again = resolve(&[Layer::from_table("result", &table).expect("a table")]).expect("the same drive");
+    assert_eq!(again, config);
+    // Any other share disagrees.
+    assert!(refusal(&[&[given[0], given[1], ("op_ratio", "99")]]).contains("give two of the three"));
 }
 
 #[test]

@@ -6,12 +6,25 @@ use super::completing::{Owner, Turn};
 use super::stations::{ENTRY_TAG, LIMIT_TAG};
 use super::{Barrier, Intake};
 use crate::buffer::{Ack, Incoming, Share, WriteBuffer};
+use crate::config::Config;
 use crate::content::Content;
+use crate::core::Core;
 use crate::error::RunError;
 use crate::nand::{FullRecord, Probe, TimePath};
 use crate::op::Stage;
 use crate::sim::ledger::LAST_NS;
 use crate::stats::Parts;
+
+/// A buffer of `pages` pages; 0: of a drive whose stations take pages from it, though it has none.
+pub(super) fn buffer_of<C: Content>(config: &Config, core: &Core<C>, pages: u64) -> WriteBuffer {
+    let capacity = if pages > 0 { pages } else { u64::MAX };
+    let queues = core.alloc.queues(&core.geometry);
+    let mut buffer = WriteBuffer::new(&config.buffer, capacity, core.page_shape(), queues);
+    if !config.ends_cycles_at_once() {
+        buffer.leave_by_requests();
+    }
+    buffer
+}
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// A write or a flush takes its turn before the buffer.

@@ -42,10 +42,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let page_sectors = self.core.page_sectors.get() as u32;
         let now = self.array.now_ns();
         for part in self.core.parts(request) {
+            let mut was_buffered = false;
             while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
+                was_buffered = true;
                 if self.is_buffered {
                     self.array.probe().dirty_pages(now, entry.channel, -1);
                 }
@@ -55,11 +57,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     self.settle(tag, 1);
                 }
             }
-            if self.stations.has_clock() {
-                self.trim_in_step(part)?;
+            let was_mapped = if self.stations.has_clock() {
+                self.trim_in_step(part)?
             } else {
-                self.core.trim(now, Some(tag), part, &mut self.array)?;
-            }
+                self.core.trim(now, Some(tag), part, &mut self.array)?
+            };
+            self.core.counters.trimmed_pages += u64::from(was_buffered || was_mapped);
         }
         self.end_of_map_work();
         self.slots.expect(tag, self.array.submitted());

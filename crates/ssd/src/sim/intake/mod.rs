@@ -38,6 +38,7 @@ use crate::host::{HostMode, Limits, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
 use crate::op::{NOBODY, PageSlice, Stage};
 use background::Background;
+use buffered::buffer_of;
 use completing::{Completing, Turn};
 use dataless::Barrier;
 use look_ups::LookUps;
@@ -102,11 +103,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let stations = Stations::new(config, &core);
         let pages = config.buffer_pages();
         let is_buffered = pages > 0;
-        let queues = core.alloc.queues(geometry);
-        let buffer = (is_buffered || stations.are_managed()).then(|| {
-            let capacity = if is_buffered { pages } else { u64::MAX };
-            WriteBuffer::new(&config.buffer, capacity, core.page_shape(), queues)
-        });
+        let buffer = (is_buffered || stations.are_managed()).then(|| buffer_of(config, &core, pages));
         let depth = match &config.host.mode {
             HostMode::Closed(closed) => closed.queue_depth,
             HostMode::Open(_) => 1,

@@ -191,9 +191,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Trims a page with a common clock. A write cycle that was made before still waits, perhaps: reads and collections of the map
-    /// may neither delay its pages nor erase what these make stale before they are on flash. So they are a group.
+    /// may neither delay its pages nor erase what these make stale before they are on flash. So they are a group. Returns whether
+    /// the page had data on flash.
     #[cold]
-    pub(in crate::sim) fn trim_in_step(&mut self, part: PageSlice) -> Result<(), RunError> {
+    pub(in crate::sim) fn trim_in_step(&mut self, part: PageSlice) -> Result<bool, RunError> {
         let now = self.array.now_ns();
         let mut group = self.stations.groups.fill(&self.array);
         self.core.trim(now, None, part, &mut group)

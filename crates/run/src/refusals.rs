@@ -1,0 +1,82 @@
+//! Refusals of a run: its settings with those of its drive or of its workload. The rules of a drive are those of
+//! `flashweir_ssd::config::refusals`; together they are all that there are.
+
+use flashweir_ssd::Refusal;
+use flashweir_ssd::config::refusals;
+
+use crate::error::Error;
+
+pub(crate) const IN_PLACE: Refusal = Refusal::new(
+    "power_cut, ftl.kind=direct",
+    "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
+);
+
+pub(crate) const HELD_BACK: Refusal = Refusal::new(
+    "warmup, save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
+    "requests are held back until their window is complete, so the drive can't be stopped, changed or saved at one of them",
+);
+
+pub(crate) const SERVED_ORDER: Refusal = Refusal::new(
+    "power cuts of a served drive, host.arbitration, host.doorbell, host.iops_limit, host.bytes_limit, firmware.cores, \
+     firmware.hmb_bytes",
+    "its bytes are kept in the order of submission, so they are not known where requests change their order",
+);
+
+pub(crate) const RECORDED: Refusal = Refusal::new(
+    "save_state, requests, timeline, activity, explain, samples, power_cut",
+    "the state of a drive whose commands are recorded is not its own alone: expected one of them",
+);
+
+pub(crate) const CLOSED: Refusal = Refusal::new(
+    "times of a workload (duration, rate, time_scale, start), host.mode=closed",
+    "a closed loop takes requests as fast as it can: use host.mode=open",
+);
+
+pub(crate) const GENERATED: Refusal = Refusal::new(
+    "format, columns, skip_bad, align=clock, times of a workload, a generator",
+    "a generator has no format and no date, and times only with rate=... or period=...",
+);
+
+pub(crate) const NOTHING_LEFT: Refusal = Refusal::new(
+    "warmup=requests=N, requests of the workload",
+    "a warm-up leaves something of the run: expected fewer than its requests",
+);
+
+pub(crate) const BEYOND_DRIVE: Refusal = Refusal::new(
+    "volume, offset, span of a generator, capacity, page",
+    "a volume has at least a page and lies on the drive: use a larger capacity, or fold addresses with --wrap",
+);
+
+pub(crate) const STEPPED: Refusal = Refusal::new(
+    "a drive that is stepped, host.mode=closed, host.queue_depth, host.time_scale",
+    "its caller is its host: submit requests when the host would",
+);
+
+pub(crate) const NOT_ASKED: Refusal = Refusal::new(
+    "allocator, model, tenants.channels, tenants.channels_file",
+    "only tenants.channels=external asks a function, one of them, and only learned a model",
+);
+
+const OF_RUNS: [&Refusal; 10] = [
+    &IN_PLACE,
+    &HELD_BACK,
+    &SERVED_ORDER,
+    &RECORDED,
+    &CLOSED,
+    &GENERATED,
+    &NOTHING_LEFT,
+    &BEYOND_DRIVE,
+    &STEPPED,
+    &NOT_ASKED,
+];
+
+/// All rules by which combinations are refused.
+pub(crate) fn all() -> impl Iterator<Item = &'static Refusal> {
+    refusals::all().chain(OF_RUNS)
+}
+
+/// The refusal of a run by a rule, with its values.
+pub(crate) fn refused(rule: &Refusal, what: impl Into<String>, expected: impl Into<String>) -> Error {
+    debug_assert!(OF_RUNS.contains(&rule), "a rule of the table");
+    Error::Setting { what: what.into(), expected: expected.into() }
+}
