@@ -154,7 +154,7 @@ mod tests {
             let batch: Vec<_> = (count..count + 64)
                 .map(|at| {
                     let scattered = (at * 7919 + at / pages * 31) % pages / 3;
-                    let page = if at / pages % 2 == 0 { at % pages } else { scattered };
+                    let page = if (at / pages).is_multiple_of(2) { at % pages } else { scattered };
                     Request { time_ns: 0, lba: page * 8, sectors: 8, stream: 0, op: Op::Write, handle: 0 }
                 })
                 .collect();

@@ -29,8 +29,9 @@ impl Refusal {
         ConfigError::Refused { keys: keys.into(), reason: reason.into() }
     }
 
-    /// The refusal of the value of a key, because of others.
-    pub(crate) fn of_value(&self, key: &str, value: impl ToString, expected: String) -> ConfigError {
+    /// The refusal of the value of one of the rule's keys, because of others.
+    pub(crate) fn of_value(&self, key: &str, value: u64, expected: String) -> ConfigError {
+        debug_assert!(self.keys.split(", ").any(|own| own == key), "{key} is no key of: {}", self.keys);
         ConfigError::Value { origin: "device".into(), key: key.into(), value: value.to_string(), expected }
     }
 }

@@ -68,7 +68,7 @@ impl Superblocks {
         let (dies, planes) = (geometry.total_dies(), geometry.planes);
         let of_set = config.superblock_dies.0.unwrap_or(dies);
         let refuse = |key: &str, value: u32, expected: String| {
-            Err(PARTS_OF_SETS.of_value(&format!("alloc.{key}"), value, expected))
+            Err(PARTS_OF_SETS.of_value(&format!("alloc.{key}"), value.into(), expected))
         };
         if of_set == 0 || !dies.is_multiple_of(of_set) {
             let expected =
