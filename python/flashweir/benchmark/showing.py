@@ -83,9 +83,7 @@ def print_comparison(rows: Sequence[Row], labels: Sequence[str], console: "Conso
 
     console.print("score (MB/s)", highlight=False)
     names = [row.name if row.kind != "workload" else f"  {row.name}" for row in rows]
-    groups: list[dict[str, list[Text]]] = [
-        {label: [_cell(row, at) for row in rows]} for at, label in enumerate(labels)
-    ]
+    groups: list[dict[str, list[Text]]] = [{label: [_cell(row, at) for row in rows]} for at, label in enumerate(labels)]
     print_columns({"": names}, None, groups, console)
 
 
