@@ -12,7 +12,7 @@ import pytest
 from conftest import flashweir, refused
 from rich.console import Console
 
-from flashweir import ConfigError
+from flashweir import ConfigError, bench
 from flashweir.benchmark.pts import TESTS, run_pts
 from flashweir.benchmark.pts.load import knee
 from flashweir.benchmark.pts.showing import charts, facts, print_result, tables
@@ -131,6 +131,26 @@ def test_the_command_prints_and_writes_all_of_it(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_result() -> None:
     assert run_pts(SMALL, ["latency"], seed=3) == run_pts(SMALL, ["latency"], seed=3)
+
+
+def test_the_function_does_what_the_command_does(tmp_path: Path) -> None:
+    said: list[tuple[str, int, int]] = []
+    found = bench(SMALL, pts=["latency"], output=tmp_path / "a.json", tell=lambda *given: said.append(given))
+    flashweir("bench", SMALL, "--pts", "latency", "--json", "b.json", cwd=tmp_path)
+    assert found == json.loads((tmp_path / "b.json").read_text())
+    assert found == json.loads((tmp_path / "a.json").read_text()) | {"health": None}
+    assert said == [("latency", 1, 1)]
+    assert bench(SMALL, pts="latency")["tests"] == found["tests"]
+    for given, message in (
+        ({"suites": ["gc"]}, "suites: has no effect with pts"),
+        ({"resume": True}, "resume=True: has no effect with pts"),
+        ({"progress": print}, "progress: has no effect with pts"),
+        ({"state": "filled"}, "state filled: has no effect with pts"),
+        ({"pts": ["x"]}, "pts x: expected iops, throughput"),
+        ({"pts": 3}, "pts: 3: expected a text"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            bench(SMALL, **{"pts": ["latency"], **given})
 
 
 def test_what_can_not_be_is_refused(tmp_path: Path) -> None:
