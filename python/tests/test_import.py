@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pytest
 from conftest import flashweir as command
-from import_samples import FEMU, FEMU_SCRIPT, FLOW, NVMEVIRT, SSDSIM, mqsim, workload
+from import_samples import FEMU, FLOW, SAMPLES, mqsim, sample, workload
 
 import flashweir
 from flashweir.importing.model import Entry, ImportedDrive
 
 QUICK = "random:span=16MiB,count=500,write=0.5"
-SAMPLES = {
-    "mqsim": ("ssdconfig.xml", mqsim()),
-    "ssdsim": ("page.parameters", SSDSIM),
-    "nvmevirt": ("ssd_config.h", NVMEVIRT),
-    "femu": ("run.sh", FEMU_SCRIPT),
-}
 PRESETS = {"mqsim": "mqsim-mlc", "ssdsim": "ssdsim", "nvmevirt": "970-pro", "femu": "femu"}
 # Keys in which a preset and the import differ, with the reason.
 EXPLAINED = {
@@ -29,13 +23,6 @@ EXPLAINED = {
     },
     "femu": {},
 }
-
-
-def sample(kind: str, folder: Path) -> Path:
-    name, text = SAMPLES[kind]
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def entry(found: ImportedDrive, key: str) -> Entry:

@@ -44,7 +44,10 @@ def diagnose(
     ] = False,
     html: Annotated[
         Html,
-        Row("writes a report with the picture in three dimensions, which can be turned round; it needs no network"),
+        Row(
+            "writes a report: of a log with the picture in three dimensions, which can be turned round; with `--active`"
+            " with the tests' ratios, their intervals and bands; it needs no network"
+        ),
     ] = None,
     png: Annotated[
         Path | None,
@@ -62,12 +65,12 @@ def diagnose(
 ) -> None:
     """Find the poor part of a drive, in a log of requests or by tests that write it."""
     if active:
-        of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--empty": empty or None}
+        of_logs = {"--png": png, "--capacity": capacity, "--empty": empty or None}
         _refuse_given(
             of_logs | {f"--{name.replace('_', '-')}": options.get(name) for name in _READING}, "with --active"
         )
         watch = Health(log, options.get("health_before"), options.get("health_after"))
-        return _active(log, options.get("erase"), options.get("seed", 1), json_to, watch, force=force)
+        return _active(log, options.get("erase"), options.get("seed", 1), (json_to, html), watch, force=force)
     _refuse_given({"--erase": options.get("erase"), "--seed": options.get("seed")}, "without --active")
     reading = {name: options[name] for name in (*_READING, *_HEALTH) if name in options}
     return _passive(log, html, png, json_to, force=force, capacity=capacity, empty=empty, reading=reading)
@@ -79,12 +82,28 @@ def _refuse_given(options: dict[str, object], where: str) -> None:
             raise ConfigError(f"{option}: has no effect {where}")
 
 
-def _active(target: str, erase: str | None, seed: int, json_to: str | None, watch: Health, *, force: bool) -> None:
+def _active(
+    target: str,
+    erase: str | None,
+    seed: int,
+    outputs: tuple[str | None, Path | None],
+    watch: Health,
+    *,
+    force: bool,
+) -> None:
     from flashweir.diagnosis.active import diagnose_target
 
-    check_outputs({"--json": json_to}, [target], force=force)
+    json_to, html = outputs
+    check_outputs({"--html": html, "--json": json_to}, [target], force=force)
     found = watched(lambda progress: diagnose_target(target, erase=erase, seed=seed, progress=progress, tell=say))
     found["health"] = health = watch.end()
+    if html is not None:
+        from flashweir.diagnosis.active import page
+
+        try:
+            page.write(found, html)
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
     if json_to is not None:
         write_json(found, json_to)
         return

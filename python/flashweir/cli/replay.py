@@ -51,7 +51,8 @@ def replay(
         return
     if trace is None or target is None:
         raise ConfigError("expected TRACE and TARGET, such as trace.csv /dev/sdx, or trace.csv sim:tlc")
-    check_outputs({"--json": json_to, "--log": options.get("log")}, [trace, target], force=force, files=["--log"])
+    check_outputs({"--json": json_to, "-o": options.get("log")}, [trace, target], force=force, kinds={"-o": "log"},
+                  files=["-o"])  # fmt: skip
     for name in ("timing", "engine", "precondition"):
         _check_choice(name, options.get(name))
     scale = _scale(options.pop("scale", None), speed)
