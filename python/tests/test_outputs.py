@@ -282,7 +282,7 @@ def test_files_that_are_read_whole_come_through_a_pipe(made: Path) -> None:
         expected = flashweir("import", kind, str(file), "--json", "-").json()
         assert json.loads(found) == {**expected, "file": "-"}
     said = piped("fit", "-", given=b"[[point]]\nid = 3\n", code=2)[1]
-    assert said == "error: -: point 1: id: 3: expected a text\n"
+    assert said == "error: -: point 1: load: expected a table\n"
 
 
 def test_a_redirected_file_is_looked_at_as_a_named_one(made: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_redirected_file_is_looked_at_as_a_named_one(made: Path) -> None:
 def test_names_of_standard_output_are_standard_output(made: Path, name: str) -> None:
     found, said = piped("simulate", SMALL, "--json", name)
     assert json.loads(found)["requests"] == 200
-    assert "200 requests" in said
+    assert said == ""
     assert json.loads(piped("simulate", SMALL, f"--json={name}")[0])["requests"] == 200
     target = made / "appended.json"
     target.write_text("before\n")
