@@ -163,7 +163,7 @@ fn main() {
     let mut fifo = half_reads(&[], false, size);
     let (bare, ours) = in_turn(size, || reference.measure(), || fifo.measure());
     report("bare loop", &bare, &bare);
-    report("half reads, 32 under way", &ours, &bare);
+    report("half reads, 32 outstanding", &ours, &bare);
     schedulers(&mut fifo, size);
     breakdown(&mut fifo, size);
     overloads(size);
@@ -202,7 +202,7 @@ fn in_turn(
     (median(first), median(second))
 }
 
-/// Reads and writes in equal parts, 32 under way, on dies that share buses.
+/// Reads and writes in equal parts, 32 outstanding, on dies that share buses.
 fn half_reads(settings: &[(&'static str, &'static str)], parts: bool, size: Size) -> Simulated {
     let drive = [("dies", "2"), ("host.queue_depth", "32"), ("engine", "event")];
     let settings: Vec<_> = drive.iter().chain(settings).copied().collect();
@@ -221,7 +221,7 @@ fn breakdown(half: &mut Simulated, size: Size) {
     }
     let mut with = half_reads(&[], true, size);
     let (without, with) = in_turn(size, || half.measure(), || with.measure());
-    report("half reads, 32 under way", &without, &without);
+    report("half reads, 32 outstanding", &without, &without);
     report("with latency breakdown", &with, &without);
 }
 

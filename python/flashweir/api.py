@@ -14,7 +14,7 @@ from flashweir.allocators import as_native, use_allocator
 from flashweir.arguments import check_path, in_python, is_utf8, place
 from flashweir.external import given, split
 from flashweir.fio.resolving import as_trace, in_words, resolve
-from flashweir.importing.device import imported
+from flashweir.importing.device import imported, note
 from flashweir.options import reading, run
 from flashweir.options.option import as_spec, checked, declared
 from flashweir.result import RequestLog, Result
@@ -254,6 +254,7 @@ def device_name(device: AnyPath | Mapping[str, Any] | None, scratch: Path) -> ob
         drive = imported(name) if isinstance(name, str) else None
         if drive is None:
             return name
+        note(str(name))
         device = drive.settings
     file = scratch / _DEVICE
     file.write_text(as_json(device.to_dict() if isinstance(device, Section) else device), encoding="utf-8")

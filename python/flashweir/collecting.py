@@ -13,6 +13,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.arguments import check_path, in_python
+from flashweir.healthlogs.around import Health
 from flashweir.options import target as option
 from flashweir.options.option import as_spec, checked, declared
 from flashweir.results.section import Section
@@ -33,6 +34,8 @@ def collect(
     relative: option.Relative = False,
     allow_drops: option.AllowDrops = False,
     buffer_kb: option.BufferKb = None,
+    health_before: option.HealthBefore = None,
+    health_after: option.HealthAfter = None,
     progress: Progress | None = None,
 ) -> Section:
     """Collects the requests below the file system of a drive, with their times, until the first of its ends comes.
@@ -48,7 +51,8 @@ def collect(
             `lost`, `fraction` and `elapsed_s`; returns False to end it.
 
     Returns:
-        The summary; docs/guide/collect.md says what stands in it.
+        The summary; docs/guide/collect.md says what stands in it. `health` has the changes in the health logs
+        (docs/reference/health.md), None without them.
 
     Raises:
         DeviceError: the drive can't be collected from.
@@ -58,13 +62,20 @@ def collect(
     options = as_spec(collect, checked(collect, locals()))
     check_path("device", device)
     check_path("output", output)
-    summary = collect_all(device, output, command=command, progress=progress, **options)
+    watch = Health(device, health_before, health_after)
+    summary = collect_all(device, output, watch, command=command, progress=progress, **options)
     refuse_losses(summary, allow_drops)
     return summary
 
 
 def collect_all(
-    device: AnyPath, output: AnyPath, *, command: Sequence[str], progress: Progress | None, **settings: object
+    device: AnyPath,
+    output: AnyPath,
+    watch: Health,
+    *,
+    command: Sequence[str],
+    progress: Progress | None,
+    **settings: object,
 ) -> Section:
     """Collects as `collect` does, and leaves it to the caller to look for losses."""
     duration_s = settings.get("duration_s")
@@ -81,7 +92,8 @@ def collect_all(
                 return count() <= 1
             return wanted and not count()
 
-        return Section(json.loads(_native.collect(json.dumps(spec), tell)))
+        summary = json.loads(_native.collect(json.dumps(spec), tell))
+    return Section(summary | {"health": watch.end()})
 
 
 def refuse_losses(summary: Section, allow_drops: bool) -> None:

@@ -9,6 +9,7 @@ from flashweir._native import FlashweirError
 from flashweir.api import Progress, as_json, as_native_progress
 from flashweir.arguments import check_path, in_python
 from flashweir.fio.resolving import file_of, in_words, jobs_as_trace
+from flashweir.healthlogs.around import Health
 from flashweir.importing import device
 from flashweir.options import reading
 from flashweir.options import target as option
@@ -44,6 +45,8 @@ def replay(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    health_before: option.HealthBefore = None,
+    health_after: option.HealthAfter = None,
     progress: Progress | None = None,
 ) -> Section:
     """Replays a workload to a block device, a file or a simulated drive, with every request timed.
@@ -59,7 +62,8 @@ def replay(
         progress: that of `simulate`, with the phases "trace", "precondition" (`done` in bytes) and "run".
 
     Returns:
-        Counts, rates, latencies and lateness; docs/reference/result.md, "Replays", has the fields.
+        Counts, rates, latencies and lateness; docs/reference/result.md, "Replays", has the fields. `health`,
+        unless it is a dry run: changes in the health logs (docs/reference/health.md), None without them.
 
     Raises:
         ConfigError: a setting that makes no replay.
@@ -73,6 +77,7 @@ def replay(
     check_path("erase", erase)
     named = {"trace": os.fspath(trace), "erase": erase and os.fspath(erase), "log": log and os.fspath(log)}
     spec: dict[str, Any] = {**as_spec(replay, options), "timing": timing or "original", **named}
+    watch = Health(target, health_before, health_after)
     with given(target) as name:
         if (jobs := file_of(spec["trace"])) is not None:
             spec |= _of_jobs(jobs, {**spec, "timing": timing}, name)
@@ -81,7 +86,8 @@ def replay(
             spec["erase"] = asked
         with device.named(name, asked):
             text = in_words(_native.replay(as_json(spec), as_native_progress(progress)))
-    return Section(json.loads(device.original(text, name, asked)))
+    done = json.loads(device.original(text, name, asked))
+    return Section(done if dry_run else done | {"health": watch.end()})
 
 
 def _of_jobs(file: str, spec: dict[str, Any], target: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-# Stands for standard output where a file is written.
+# Stands for standard output where a file is written, and for standard input where one is read.
 STANDARD = "-"
 
 
@@ -19,12 +19,14 @@ def write(path: str | os.PathLike[str], text: str) -> None:
     if str(path) == STANDARD:
         sys.stdout.write(text)
         return
-    target = Path(path).resolve()
-    if target.is_block_device():
+    given = Path(path)
+    if given.is_block_device():
         raise OSError(None, "that is a block device; expected a file", str(path))
+    # A pipe behind `/dev/fd/N` has no name that a link leads to.
+    target = given.resolve()
     try:
-        if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8", newline="\n")
+        if given.exists() and not given.is_file():
+            given.write_text(text, encoding="utf-8", newline="\n")
             return
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
@@ -35,6 +37,17 @@ def write(path: str | os.PathLike[str], text: str) -> None:
     except OSError as error:
         # Nobody asked for the name under which it is written first.
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def read_standard(most: int) -> bytes:
+    """Standard input, but at most so many bytes and one.
+
+    Raises:
+        OSError: it is closed.
+    """
+    if sys.stdin is None:
+        raise OSError(None, "standard input is closed", STANDARD)
+    return sys.stdin.buffer.read(most + 1)
 
 
 def same_file(left: Path, right: Path) -> bool:

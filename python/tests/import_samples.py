@@ -1,6 +1,7 @@
 """Small configurations in the forms of other simulators, with the values that these ship."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 MQSIM_HOST = {
     "PCIe_Lane_Bandwidth": "1.0", "PCIe_Lane_Count": "4", "SATA_Processing_Delay": "400000",
@@ -136,3 +137,18 @@ def workload(*flows: Mapping[str, str]) -> str:
 def _tags(values: Mapping[str, str], changes: Mapping[str, str]) -> str:
     kept = {key: changes.get(key, value) for key, value in values.items()}
     return "".join(f"\n<{key}>{value}</{key}>" for key, value in kept.items() if value)
+
+
+SAMPLES = {
+    "mqsim": ("ssdconfig.xml", mqsim()),
+    "ssdsim": ("page.parameters", SSDSIM),
+    "nvmevirt": ("ssd_config.h", NVMEVIRT),
+    "femu": ("run.sh", FEMU_SCRIPT),
+}
+
+
+def sample(kind: str, folder: Path) -> Path:
+    name, text = SAMPLES[kind]
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -66,6 +66,9 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
     )
     spec = tmp_path / "s.toml"
     spec.write_text(f'workloads = "{trace}"\n[axes]\nop_ratio = [0.1, 0.2]\n')
+    search = tmp_path / "search.toml"
+    search.write_text(f'workloads = "{trace}"\nset = {{capacity = "32MiB"}}\ngoals = {{iops = "max"}}\n'
+                      'axes = {channels = [1, 2]}\n')  # fmt: skip
     for args in (
         ("simulate", str(trace), "--json", "-"),
         ("trace", "characterize", str(trace)),
@@ -73,6 +76,8 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         ("compare", str(trace), "--policies", "page+none"),
         ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap"),
         ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap", "--dry-run"),
+        ("lifetime", str(trace), "--seeds", "1", "--cycles", "20", *SMALL_SETTINGS),
+        ("search", str(search), "--budget", "2"),
     ):
         err = flashweir(*args).err
         assert err.startswith(said), (args, err)

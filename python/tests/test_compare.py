@@ -244,6 +244,19 @@ def test_failed_runs_are_said(tmp_path: Path) -> None:
     )
 
 
+def test_all_workloads_are_checked_before_any_runs(tmp_path: Path) -> None:
+    for given, message in (
+        ("zipf:count=10,thet=1", "thet"),
+        ("zip:count=10", "zip"),
+        ("random:count=1e", "expected a whole number"),
+        ("a=zipf:count=10", "workload a=zipf:count=10: expected it without a name"),
+        ("nothing.csv", "there is no such file"),
+    ):
+        said = refused("compare", WORK, given, "--policies", "greedy", *SETTINGS, "-o", "runs", cwd=tmp_path)
+        assert message in said
+        assert not (tmp_path / "runs").exists()
+
+
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert "no workload" in refused("compare", "--policies", "greedy")
     assert "'gredy' is no choice of any key" in refused("compare", WORK, "--policies", "gredy")

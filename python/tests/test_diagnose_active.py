@@ -1,5 +1,6 @@
 """`flashweir diagnose --active`: drives with known faults, what it refuses, and the form of its answer."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from model_drive import Drive
 
 import flashweir as api
 from flashweir._native import ConfigError
+from flashweir.charts.model import Plot
 from flashweir.diagnosis.active import greedy
 from flashweir.diagnosis.active.buffer import absorbed
+from flashweir.diagnosis.active.page import charts
 from flashweir.diagnosis.active.ratios import Span, judged, ratio, span_of
 from flashweir.diagnosis.active.session import check_due
 
@@ -158,12 +161,41 @@ def test_the_json_has_every_field() -> None:
         assert value is None or set(value) == {"value", "low", "high", "sure", "method"}
         assert value is None or value["low"] <= value["value"] <= value["high"]
     for test in diagnosis["tests"]:
-        assert set(test) == {"name", "ratio", "low", "high", "verdict"}
+        assert set(test) == {"name", "ratio", "low", "high", "verdict", "bad_to", "good_from"}
+        assert (test["bad_to"] is None) == (test["good_from"] is None)
         assert test["low"] <= test["ratio"] <= test["high"]
         assert test["verdict"] in ("good", "bad", "uncertain", "unknown")
     assert diagnosis["written_bytes"] > 4 * (48 << 20)
     assert diagnosis["elapsed_s"] > 0
     assert diagnosis == flashweir("diagnose", SIM, "--active", "--json", "-").json()
+
+
+def test_a_page_shows_ratios_with_their_bands(tmp_path: Path) -> None:
+    args = ("diagnose", SIM, "--active", "--html", "d.html", "--json", "d.json")
+    flashweir(*args, cwd=tmp_path)
+    diagnosis = json.loads((tmp_path / "d.json").read_text())
+    judged, others = charts(diagnosis)
+    assert isinstance(judged, Plot)
+    assert isinstance(others, Plot)
+    by_name = {one.name: one for one in judged.series}
+    banded = [test for test in diagnosis["tests"] if test["good_from"] is not None]
+    names = [test["name"] for test in banded]
+    assert list(by_name["good from"].x) == names
+    assert list(by_name["good from"].y) == [test["good_from"] for test in banded]
+    shown = {}
+    for word in ("good", "bad", "uncertain"):
+        series = by_name.get(f"ratio, {word}")
+        for name, y, high in zip(series.x, series.y, series.high or (), strict=True) if series else ():
+            if y is not None:
+                shown[name] = (word, y, high)
+    assert shown == {test["name"]: (test["verdict"], max(test["ratio"], 0.01), max(test["high"], 0.01))
+                     for test in banded}  # fmt: skip
+    assert len(others.series[0].x) == len(diagnosis["tests"]) - len(banded)
+    page = (tmp_path / "d.html").read_text()
+    for one in diagnosis["symptoms"].values():
+        assert html.escape(one["reason"]) in page
+    assert "read-under-collection" in page
+    assert "is there already: --force replaces it" in refused(*args, cwd=tmp_path)
 
 
 def test_the_verdict_comes_first() -> None:
@@ -208,7 +240,7 @@ def test_a_drive_that_fails_is_exit_1(tmp_path: Path) -> None:
     ("arguments", "part"),
     [
         (["--active", "--capacity", "1GiB"], "--capacity: has no effect with --active"),
-        (["--active", "--html", "d.html"], "--html: has no effect with --active"),
+        (["--active", "--png", "d.png"], "--png: has no effect with --active"),
         (["--erase", "x"], "--erase: has no effect without --active"),
         (["--seed", "2"], "--seed: has no effect without --active"),
     ],

@@ -133,6 +133,36 @@ def test_compare_sets_results_side_by_side(tmp_path: Path) -> None:
     )
 
 
+def test_jobs_of_several_files_are_paired_by_name(tmp_path: Path) -> None:
+    """The order of jobs differs, and each file has one that the other lacks."""
+    written(tmp_path, three({"jobname": "a", "read": side3()}, {"jobname": "b", "read": side3(iops=100.0)},
+                            {"jobname": "c", "read": side3()}), "one.json")  # fmt: skip
+    written(tmp_path, three({"jobname": "b", "read": side3(iops=50.0)}, {"jobname": "a", "read": side3()},
+                            {"jobname": "d", "read": side3()}), "two.json")  # fmt: skip
+    run = flashweir("compare", "one.json", "two.json", "--json", "-", cwd=tmp_path)
+    found = run.json()
+    ratios = found["metrics"][0]["ratios"]
+    assert (ratios["two: a"], ratios["two: b"], ratios["two: d"]) == (1.0, 0.5, None)
+    assert found["baseline"] == "one"
+    assert found["compared_with"] == {"one: a": "one: a", "one: b": "one: b", "one: c": "one: c", "two: b": "one: b",
+                                      "two: a": "one: a", "two: d": None}  # fmt: skip
+    assert run.err == "note: compared with no other: two: d, one: c: no job of this name is in the other file\n"
+    other = flashweir("compare", "one.json", "two.json", "--baseline", "two", "--json", "-", cwd=tmp_path).json()
+    assert other["metrics"][0]["ratios"]["one: b"] == 2.0
+    # A run by name is the baseline of all, and so is a file with one job.
+    named = flashweir("compare", "one.json", "two.json", "--baseline", "one: b", "--json", "-", cwd=tmp_path)
+    assert named.json()["metrics"][0]["ratios"]["two: d"] == 5.12
+    assert named.err == ""
+    written(tmp_path, three({"jobname": "x", "read": side3(iops=256.0)}), "single.json")
+    single = flashweir("compare", "single.json", "one.json", "--json", "-", cwd=tmp_path)
+    assert single.json()["metrics"][0]["ratios"]["one: a"] == 2.0
+    assert single.err == ""
+    out = flashweir("compare", "one.json", "two.json", cwd=tmp_path).out
+    assert "\u2026" not in out
+    assert "50.0" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_what_fio_writes_here_is_read(tmp_path: Path) -> None:
     options = ["--name=j", "--rw=randrw", "--bs=4k", "--size=1m", "--filename=data", "--fsync=32"]
     subprocess.run([tool("fio"), *options, "--output-format=json+", "--output=fio.json"], cwd=tmp_path, check=True,

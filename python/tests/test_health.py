@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import flashweir, refused
 
 import flashweir as package
 from flashweir.healthlogs.drives import logs_of, read_drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SMART = {"critical_warning": 0, "temperature": 311, "avail_spare": 100, "percent_used": 1, "data_units_read": 1000,
          "data_units_written": 2000, "media_errors": 0, "warning_temp_time": 0, "critical_comp_time": 0,
@@ -148,6 +151,30 @@ def test_options_are_checked_before_the_run_and_a_bad_log_after_it_is_a_warning(
     done = flashweir(*run, "--health-before", "a.json", "--health-after", "none.json", "--json", "-", cwd=tmp_path)
     assert done.json()["health"] is None
     assert "warning: health: --health-after none.json: No such file" in done.err
+
+
+@pytest.mark.parametrize("name", ["bench", "pts", "replay", "probe", "diagnose"])
+def test_functions_take_health_logs(name: str, tmp_path: Path) -> None:
+    before = written(tmp_path, "a.json", SMART)
+    after = written(tmp_path, "b.json", {**SMART, "data_units_written": 2100})
+    drive = "sim:slc-2006,capacity=256MiB"
+    calls: dict[str, Callable[..., Any]] = {
+        "bench": lambda **logs: package.bench(drive, suites=["transfer"], scale=0.01, **logs),
+        "pts": lambda **logs: package.bench("sim:slc-2006,capacity=16MiB", pts=["latency"], **logs),
+        "replay": lambda **logs: package.replay("random:span=8MiB,count=50,rate=1000", drive, **logs),
+        "probe": lambda **logs: package.probe("sim:slc-2006,capacity=64MiB", **logs),
+        "diagnose": lambda **logs: package.diagnose(tmp_path / "log.parquet", **logs),
+    }
+    package.replay("random:span=8MiB,count=500,rate=1000", "sim:tlc,capacity=2GiB", log=tmp_path / "log.parquet")
+    # The second log is read after the run.
+    assert calls[name](health_before=before, health_after=[after])["health"]["host_written_bytes"] == 51_200_000
+    assert calls[name]()["health"] is None
+    with pytest.raises(package.ConfigError, match="health_before: expected health_after with it"):
+        calls[name](health_before=before)
+    with pytest.raises(package.ConfigError, match=r"health_before: 5: expected a path, or a list"):
+        calls[name](health_before=5, health_after=after)
+    with pytest.warns(package.FlashweirWarning, match=r"health: health_after=.*none.json: No such file"):
+        assert calls[name](health_before=before, health_after=tmp_path / "none.json")["health"] is None
 
 
 def test_drives_are_asked_by_the_programs_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pytest
 from conftest import flashweir as command
-from import_samples import FEMU, FEMU_SCRIPT, FLOW, NVMEVIRT, SSDSIM, mqsim, workload
+from import_samples import FEMU, FLOW, SAMPLES, mqsim, sample, workload
 
 import flashweir
 from flashweir.importing.model import Entry, ImportedDrive
 
 QUICK = "random:span=16MiB,count=500,write=0.5"
-SAMPLES = {
-    "mqsim": ("ssdconfig.xml", mqsim()),
-    "ssdsim": ("page.parameters", SSDSIM),
-    "nvmevirt": ("ssd_config.h", NVMEVIRT),
-    "femu": ("run.sh", FEMU_SCRIPT),
-}
 PRESETS = {"mqsim": "mqsim-mlc", "ssdsim": "ssdsim", "nvmevirt": "970-pro", "femu": "femu"}
 # Keys in which a preset and the import differ, with the reason.
 EXPLAINED = {
@@ -29,13 +23,6 @@ EXPLAINED = {
     },
     "femu": {},
 }
-
-
-def sample(kind: str, folder: Path) -> Path:
-    name, text = SAMPLES[kind]
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def entry(found: ImportedDrive, key: str) -> Entry:
@@ -179,17 +166,24 @@ def test_simulate_takes_the_file_itself(kind: str, tmp_path: Path) -> None:
     notes = [line for line in run.err.splitlines() if line.startswith("note: ")]
     assert len(notes) == 1
     assert found.summary in notes[0]
-    assert flashweir.simulate(QUICK, path)["config"].to_dict() == run.json()["config"]
+    with pytest.warns(flashweir.FlashweirWarning) as warned:
+        assert flashweir.simulate(QUICK, path)["config"].to_dict() == run.json()["config"]
+    said = f"{path}: {found.simulator}: {found.summary}; flashweir.import_drive({kind!r}, {str(path)!r}) lists them"
+    assert [str(one.message) for one in warned] == [said]
 
 
 def test_drives_sweeps_and_targets_take_the_file_itself(tmp_path: Path) -> None:
     path = sample("femu", tmp_path)
-    assert flashweir.Drive(path).finish()["config"]["dies"] == 8
-    frame = flashweir.sweep({"device": str(path), "workloads": {"a": QUICK}, "axes": {"channels": [4, 8]}})
+    with pytest.warns(flashweir.FlashweirWarning, match="FEMU: 12 keys set"):
+        assert flashweir.Drive(path).finish()["config"]["dies"] == 8
+    with pytest.warns(flashweir.FlashweirWarning, match="FEMU: 12 keys set"):
+        frame = flashweir.sweep({"device": str(path), "workloads": {"a": QUICK}, "axes": {"channels": [4, 8]}})
     assert [result["config"]["dies"] for _, result in frame.results()] == [8, 8]
     trace = tmp_path / "run.mqsim"
     trace.write_text("1000 0 0 8 0\n51000 0 8192 8 1\n")
-    done = command("replay", str(trace), f"sim:{path}", "--json", "-").json()
+    run = command("replay", str(trace), f"sim:{path}", "--json", "-")
+    assert run.err.count(f"note: {path}: FEMU: 12 keys set") == 1
+    done = run.json()
     assert done["target"]["name"] == f"sim:{path}"
     assert json.dumps(done).count("flashweir-import-") == 0
 

@@ -166,7 +166,7 @@ def test_other_threads_run_meanwhile() -> None:
 
     thread = threading.Thread(target=simulate)
     thread.start()
-    # Both calls are under way at once only if the endless one has let go of the GIL.
+    # Both calls are in progress at once only if the endless one has let go of the GIL.
     assert started.wait(timeout=120)
     assert flashweir.simulate(QUICK, set=SMALL_DRIVE)["requests"] == 20_000
     done.set()

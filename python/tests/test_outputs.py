@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import QUICK, SHIPPED_TRACE, flashweir, refused
+from import_samples import sample
 
 from flashweir import whole
 
@@ -259,12 +260,65 @@ def test_what_can_not_go_through_a_pipe_says_so(made: Path) -> None:
     for args, message in (
         (("simulate", "-"), "it is a pipe or a device, whose content can't be looked at beforehand"),
         (("simulate", SMALL, "--json", "-", "--requests", "-"), "another output goes to standard output already"),
-        (("replay", SMALL, DRIVE, "-o", "-"), "it is written bit by bit"),
-        (("bench", DRIVE, "-o", "-"), "it is written bit by bit"),
+        (("replay", SMALL, DRIVE, "-o", "-"), "-o -: expected the name of a file: it is written bit by bit; --json -"),
+        (("bench", DRIVE, "-o", "-"), "-o -: expected the name of a file: it is written bit by bit; --json - writes"),
+        (("check-bundle", "-"), "-: damaged or no bundle of flashweir"),
+        (("fit", "-"), "-: "),
+        (("import", "mqsim", "-"), "-: "),
+        (("import", "mqsim", "-", "-", "--mix", "m.toml"), "both files can't be standard input"),
         (("compare", "-", "--policies", "page+none"), "what runs several times reads its traces several times"),
         (("sweep", "-"), "expected -o DIR with it"),
     ):
         assert message in piped(*args, given=msr, code=2)[1], args
+
+
+def test_files_that_are_read_whole_come_through_a_pipe(made: Path) -> None:
+    flashweir("bundle", str(made / "run.json"), "-o", str(made / "run.tar.zst"))
+    found = piped("check-bundle", "-", "--json", "-", given=(made / "run.tar.zst").read_bytes())[0]
+    assert (json.loads(found)["bundle"], json.loads(found)["equal"]) == ("-", True)
+    for kind in ("mqsim", "ssdsim", "femu", "nvmevirt"):
+        file = sample(kind, made)
+        found = piped("import", kind, "-", "--json", "-", given=file.read_bytes())[0]
+        expected = flashweir("import", kind, str(file), "--json", "-").json()
+        assert json.loads(found) == {**expected, "file": "-"}
+    said = piped("fit", "-", given=b"[[point]]\nid = 3\n", code=2)[1]
+    assert said == "error: -: point 1: load: expected a table\n"
+
+
+def test_a_redirected_file_is_looked_at_as_a_named_one(made: Path) -> None:
+    for name, form in (("t.msr.csv", "msr"), ("t.parquet", "parquet")):
+        if name == "t.parquet":
+            flashweir("trace", "convert", str(made / "t.msr.csv"), str(made / name))
+        with (made / name).open("rb") as file:
+            command = [COMMAND, "trace", "convert", "-", "-", "--to", "msr"]
+            done = subprocess.run(command, stdin=file, capture_output=True, check=True, timeout=300)
+        assert done.stdout == (made / "t.msr.csv").read_bytes()
+        with (made / name).open("rb") as file:
+            command = [COMMAND, "trace", "info", "-", "--json", "-"]
+            done = subprocess.run(command, stdin=file, capture_output=True, check=True, timeout=300)
+        assert json.loads(done.stdout)["format"] == form
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_names_of_standard_output_are_standard_output(made: Path, name: str) -> None:
+    found, said = piped("simulate", SMALL, "--json", name)
+    assert json.loads(found)["requests"] == 200
+    assert said == ""
+    assert json.loads(piped("simulate", SMALL, f"--json={name}")[0])["requests"] == 200
+    target = made / "appended.json"
+    target.write_text("before\n")
+    with target.open("ab") as file:
+        command = [COMMAND, "simulate", SMALL, "--json", name]
+        subprocess.run(command, stdout=file, stderr=subprocess.DEVNULL, check=True, timeout=300)
+    assert target.read_text().startswith("before\n{")
+
+
+def test_a_pipe_behind_a_descriptor_is_written() -> None:
+    read, write = os.pipe()
+    whole.write(f"/dev/fd/{write}", "x")
+    os.close(write)
+    with os.fdopen(read) as file:
+        assert file.read() == "x"
 
 
 def test_standard_output_is_appended_to_where_the_shell_says_so(made: Path) -> None:

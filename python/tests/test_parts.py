@@ -78,7 +78,7 @@ def test_waits_are_told_by_cause() -> None:
         one = waits[name]["write"]
         assert min(one.wait_gc, one.wait_erase, one.wait_write, one.flash) > 0, "its unit collected, or wrote others"
         assert one.wait_gc > one.host_queue
-    assert waits["lock step without a buffer"]["read"].host_queue == 0, "it waits for what is under way"
+    assert waits["lock step without a buffer"]["read"].host_queue == 0, "it waits for what is in progress"
     assert waits["suspension"]["read"].waits < waits["dies on a bus"]["read"].waits
 
 

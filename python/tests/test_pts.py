@@ -1,6 +1,8 @@
 """Steady-state tests by SNIA's specification, and read latency under a rising write load, on simulated drives."""
 
+import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import flashweir, refused
+from rich.console import Console
 
-from flashweir import ConfigError
+from flashweir import ConfigError, bench
 from flashweir.benchmark.pts import TESTS, run_pts
 from flashweir.benchmark.pts.load import knee
+from flashweir.benchmark.pts.showing import charts, facts, print_result, tables
 from flashweir.benchmark.pts.steady import last_window
+from flashweir.charts.model import Bars, Plot
+from flashweir.charts.units import duration
+from flashweir.reports.model import Cell
 
 SMALL = "sim:slc-2006,capacity=32MiB"
 
@@ -126,6 +133,26 @@ def test_the_same_seed_gives_the_same_result() -> None:
     assert run_pts(SMALL, ["latency"], seed=3) == run_pts(SMALL, ["latency"], seed=3)
 
 
+def test_the_function_does_what_the_command_does(tmp_path: Path) -> None:
+    said: list[tuple[str, int, int]] = []
+    found = bench(SMALL, pts=["latency"], output=tmp_path / "a.json", tell=lambda *given: said.append(given))
+    flashweir("bench", SMALL, "--pts", "latency", "--json", "b.json", cwd=tmp_path)
+    assert found == json.loads((tmp_path / "b.json").read_text())
+    assert found == json.loads((tmp_path / "a.json").read_text()) | {"health": None}
+    assert said == [("latency", 1, 1)]
+    assert bench(SMALL, pts="latency")["tests"] == found["tests"]
+    for given, message in (
+        ({"suites": ["gc"]}, "suites: has no effect with pts"),
+        ({"resume": True}, "resume=True: has no effect with pts"),
+        ({"progress": print}, "progress: has no effect with pts"),
+        ({"state": "filled"}, "state filled: has no effect with pts"),
+        ({"pts": ["x"]}, "pts x: expected iops, throughput"),
+        ({"pts": 3}, "pts: 3: expected a text"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            bench(SMALL, **{"pts": ["latency"], **given})
+
+
 def test_what_can_not_be_is_refused(tmp_path: Path) -> None:
     assert set(TESTS) == {"iops", "throughput", "latency", "write-saturation", "read-under-writes", "patterns"}
     assert "--pts x: expected iops, throughput" in refused("bench", SMALL, "--pts", "x")
@@ -135,6 +162,63 @@ def test_what_can_not_be_is_refused(tmp_path: Path) -> None:
         run_pts(SMALL, ["iops"], scale=0)
     (tmp_path / "image").write_bytes(bytes(1 << 20))
     assert "image" in refused("bench", "image", "--pts", "iops", cwd=tmp_path)
+
+
+def test_tables_of_a_terminal_keep_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_pts(SMALL, ["read-under-writes", "iops"])
+    for width in (40, 60, 80):
+        out = io.StringIO()
+        print_result(found, Console(file=out, width=width))
+        lines = [line for line in out.getvalue().splitlines() if not line.startswith(("purge", "steady state", "knee"))]
+        assert max(map(len, lines)) <= width
+        words = out.getvalue().replace("\n", "  ").split("  ")
+        cells = [(row["write_iops"], row["read_us"]["p99"]) for row in found["tests"][0]["rows"]]
+        shown = {word.strip() for word in words}
+        assert {f"{round(rate):,}" for rate, _ in cells} | {duration(time) for _, time in cells} <= shown
+        assert "\u2026" not in out.getvalue()
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "\u2026" not in flashweir("bench", SMALL, "--pts", "read-under-writes").out
+
+
+def test_times_are_in_the_unit_that_suits_them(tmp_path: Path) -> None:
+    shown = [table for name in ("latency", "read-under-writes") for table in tables(_result(name))]
+    cells = [cell for table in shown for row in table.rows for cell in row if isinstance(cell, Cell)]
+    assert {cell.text for cell in cells} == {"182 us", "4.12 s"}
+    assert {cell.value for cell in cells} == {182.0, 4_123_566.0}
+    page = tmp_path / "steady.html"
+    flashweir("bench", SMALL, "--pts", "latency", "--html", page.name, cwd=tmp_path)
+    assert not re.search(r"[0-9],[0-9]{3}(?:\.[0-9])? us", page.read_text())
+    assert dict(facts(_result("read-under-writes")))["knee"].endswith("read p99 there 4.12 s")
+    assert "mean 4.12 s" in dict(facts(_result("latency")))["steady state"]
+
+
+def _result(name: str) -> dict[str, Any]:
+    """A test whose times are 182 us and 4,123,566 us."""
+    times = {"mean": 182.0, "p50": 182.0, "p99": 4_123_566.0, "p999": 4_123_566.0, "p99999": 4_123_566.0,
+             "max": 4_123_566.0}  # fmt: skip
+    window = {"first_round": 1, "last_round": 5, "mean": 4_123_566.0, "range": 0.1, "slope": 0.01, "steady": True}
+    rows = [{"size": 4096, "read_share": 0.0, "latency_us": times, "share": 0.5, "offered_write_iops": 10.0,
+             "write_iops": 10.0, "read_us": times}]  # fmt: skip
+    return {"test": name, "purge": "discarded", "window": window, "rows": rows, "max_write_iops": 20.0,
+            "knee": {"share": 0.5, "read_p99_us": 4_123_566.0}}  # fmt: skip
+
+
+def test_patterns_have_figures(tmp_path: Path) -> None:
+    drive = "sim:slc-2006,capacity=16MiB"
+    flashweir(
+        "bench", drive, "--pts", "patterns", "--html", "p.html", "--figures", "p", "--json", "p.json", cwd=tmp_path
+    )
+    rows = json.loads((tmp_path / "p.json").read_text())["tests"][0]["rows"]
+    rates, times = charts({"tests": [{"test": "patterns", "rows": rows}]})
+    assert isinstance(rates, Bars)
+    assert list(rates.categories) == [row["pattern"] for row in rows]
+    assert list(rates.parts[0][1]) == [row["iops"] for row in rows]
+    assert isinstance(times, Plot)
+    assert [one.name for one in times.series] == ["mean", "p99", "max"]
+    assert {path.name for path in (tmp_path / "p").iterdir()} == {"patterns-rate.png", "patterns-latency.png"}
+    page = (tmp_path / "p.html").read_text()
+    # The first figure belongs to the finding, and is there once.
+    assert page.count('id="patterns-rate"') == 1
 
 
 def test_patterns_are_compared_with_random_writes() -> None:

@@ -51,7 +51,7 @@ def test_a_drive_gets_every_request_once_and_in_order(tmp_path: Path, options: l
 def test_a_drive_gets_every_request_once_with_many_under_way(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     with served(tmp_path, 64 * MIB, "delay:rdelay=3ms") as device:
-        need_trim(device.device, "requests with TRIM, many under way")
+        need_trim(device.device, "requests with TRIM, many outstanding")
         done = flashweir(
             "replay", f"{MIXED},rate=3000,count=1500", *named(device), "-o", str(log), "--json", "-"
         ).json()

@@ -1,6 +1,7 @@
 """The rules of language: openings of comments, names, lines of Markdown, wordings that the glossary rules out."""
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -46,6 +47,23 @@ def rust_comments(source: str) -> Iterator[tuple[int, str]]:
         if found and kind != kind_before:
             yield line, found[2]
         kind_before = kind
+
+
+def rust_text(source: str) -> Iterator[tuple[int, str]]:
+    """All comments of a Rust file with the lines that they begin on: adjacent lines are one, on one line."""
+    first, parts = 0, list[str]()
+    for line, content in enumerate([*source.splitlines(), ""], 1):
+        found = re.match(r"\s*//[/!]?(?!/)\s?(.*)", content)
+        behind = re.search(r"\s//\s(.*)", content)
+        if found:
+            first = first or line
+            parts.append(found[1])
+            continue
+        if parts:
+            yield first, " ".join(parts)
+        first, parts = 0, []
+        if behind:
+            yield line, behind[1]
 
 
 def toml_comments(source: str) -> Iterator[tuple[int, str]]:
@@ -131,17 +149,33 @@ def test_markdown_lines_are_short(name: Path) -> None:
     assert not long, f"{name}: lines {long}: expected at most {MAX_MARKDOWN_LINE} characters"
 
 
+@pytest.mark.parametrize("name", RUST, ids=str)
+def test_rust_comments_have_the_wordings_of_the_glossary(name: Path) -> None:
+    pattern = ruled_out_by_the_glossary()
+    found = [
+        f"{line}: {' '.join(place[0].split())}"
+        for line, comment in rust_text(text(name))
+        for place in pattern.finditer(comment)
+    ]
+    assert not found, f"{name}: use the terms of {GLOSSARY}: {found}"
+
+
+@functools.cache
+def ruled_out_by_the_glossary() -> re.Pattern[str]:
+    terms = wordings(text(GLOSSARY))
+    assert terms
+    return re.compile("|".join(pattern_of(wording).pattern for wording in terms), re.IGNORECASE)
+
+
 def test_wordings_that_the_glossary_rules_out() -> None:
     places = [*MARKDOWN, *(name for name in PYTHON if name.as_posix().startswith("python/flashweir/"))]
-    terms = wordings(text(GLOSSARY))
-    pattern = re.compile("|".join(pattern_of(wording).pattern for wording in terms), re.IGNORECASE)
+    pattern = ruled_out_by_the_glossary()
     found = [
         f"{name}:{text(name).count(chr(10), 0, place.start()) + 1}: {' '.join(place[0].split())}"
         for name in places
         if name not in EXEMPT
         for place in pattern.finditer(text(name))
     ]
-    assert terms
     assert not found, f"use the terms of {GLOSSARY}: {found}"
 
 
@@ -162,5 +196,8 @@ def test_offences_are_found() -> None:
     assert [line.partition(":")[0] for line in offences(toml_comments(toml))] == ["1", "4"]
     assert offences(help_texts('option(help="What a drive measured.")')) == ["1: What a drive measured."]
     assert ruled_out("is told\nMOST_ROWS\nthe most_rows\n") == ["1: told", "2: MOST_"]
+    rust = '//! Requests under\n//! way.\nlet a = 1; // under way\nlet b = "under way";\n'
+    found = [line for line, comment in rust_text(rust) if pattern_of("under way").search(comment)]
+    assert found == [1, 3]
     assert wordings('| **a** | "b" | "c d", "e" |\n') == ["c d", "e"]
     assert pattern_of("c d").search("a C\nd b")

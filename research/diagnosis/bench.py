@@ -103,7 +103,7 @@ def _cost(ill: "pl.DataFrame", well: "pl.DataFrame") -> tuple[float, float]:
 def _noisy(log: "pl.DataFrame", drive: Drive) -> "pl.DataFrame":
     """The log as a real device's jitter would have left it: every response longer by a drawn one, and scaled a bit.
 
-    With one request under way at a time each then starts later by what those before it took longer.
+    With one outstanding request at a time each then starts later by what those before it took longer.
     """
     import numpy as np
     import polars as pl

@@ -11,7 +11,7 @@ use crate::safety::Identity;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
-    /// Through io_uring: as many requests under way as wanted.
+    /// Through io_uring: as many outstanding requests as wanted.
     #[default]
     IoUring,
     /// One system call after the other: pread, pwrite.
@@ -66,7 +66,7 @@ pub struct OpenOptions {
     pub size_bytes: Option<u64>,
     /// I/O engine for real drives.
     pub engine: Engine,
-    /// Most requests under way at the workload's times, where lateness would pile up more; closed loops have their own depth. 1 with
+    /// Most outstanding requests at the workload's times, where lateness would pile up more; closed loops have their own depth. 1 with
     /// [`Engine::Sync`].
     pub max_outstanding: u32,
     /// True if requests bypass the page cache (`O_DIRECT`), as they should where a drive is measured.

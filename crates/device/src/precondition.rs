@@ -68,7 +68,7 @@ pub struct Preconditioning {
     pub method: Method,
     /// True if rounds follow until it is steady.
     pub until_steady: bool,
-    /// Requests under way.
+    /// Outstanding requests.
     pub depth: u32,
     /// Seed of random addresses.
     pub seed: u64,
@@ -131,7 +131,7 @@ impl Preconditioning {
         Pass { unit_bytes: unit, size_bytes, order, next: 0, units }
     }
 
-    /// Writes a pass, or as much of it as goes into that time. Returns how much, bytes, and how long it took, ns.
+    /// Writes a pass, or as much of it as goes into that time. Returns how much, bytes, and the time that it took, ns.
     fn write(
         &self,
         target: &mut dyn Target,

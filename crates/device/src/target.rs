@@ -10,9 +10,9 @@ use crate::safety::Identity;
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timing {
-    /// As soon as fewer than `depth` are under way; times of the workload are ignored. Depth 1 is synchronous.
+    /// As soon as fewer than `depth` are outstanding; times of the workload are ignored. Depth 1 is synchronous.
     Closed {
-        /// Most requests under way.
+        /// Most outstanding requests.
         depth: u32,
     },
     /// At the workload's times x `scale`, counted from the beginning of this call. Deadlines are absolute: lateness of one request does not
@@ -29,12 +29,12 @@ pub const LATE_NS: u64 = 100_000;
 /// Observations of a target besides the records, since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
-    /// Most requests that were under way at once.
+    /// Most requests that were outstanding at once.
     pub max_outstanding: u32,
     /// Requests that were issued more than [`LATE_NS`] after they were due though the drive had room for them all that time: the host
     /// was late.
     pub late_by_host: u64,
-    /// Requests that were issued so late because as many as may be were under way when they were due: the drive was late.
+    /// Requests that were issued so late because as many as may be were outstanding when they were due: the drive was late.
     pub late_by_drive: u64,
     /// Requests that were not made of whole blocks of the drive, and were widened to them (TRIMs: narrowed).
     pub widened: u64,
@@ -43,7 +43,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Counts a request that was due and is issued now; `had_room`: whether another one could have been under way all that time.
+    /// Counts a request that was due and is issued now; `had_room`: whether another one could have been outstanding all that time.
     pub(crate) fn count_late(&mut self, due_ns: Option<u64>, issue_ns: u64, had_room: bool) {
         if due_ns.is_some_and(|due_ns| issue_ns > due_ns.saturating_add(LATE_NS)) {
             *if had_room { &mut self.late_by_host } else { &mut self.late_by_drive } += 1;
@@ -84,7 +84,7 @@ pub trait Target: Send {
         sink: &mut dyn FnMut(LogRecord) -> Result<(), Error>,
     ) -> Result<(), Error>;
 
-    /// Lets so much time pass with no request under way, ns.
+    /// Lets so much time pass with no outstanding request, ns.
     fn pause(&mut self, time_ns: u64) -> Result<(), Error>;
 
     /// ns on its clock.

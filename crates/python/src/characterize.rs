@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::{parse, watched};
 
-/// Says what a workload is like (see `flashweir.characterize`), as JSON; `progress` is as in `simulate`.
+/// Measures a workload (see `flashweir.characterize`), as JSON; `progress` is as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None))]
 fn characterize(py: Python<'_>, spec_json: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {

@@ -12,6 +12,7 @@ mod energy;
 mod error;
 mod explain;
 pub mod external;
+mod json;
 mod limits;
 mod mix;
 mod place;

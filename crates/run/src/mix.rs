@@ -2,7 +2,6 @@
 //! nothing but several workloads with options; here it becomes them.
 
 mod info;
-mod json;
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +68,7 @@ impl Mix {
         let text = std::fs::read_to_string(path)
             .map_err(|source| Error::DeviceFile { path: path.to_owned(), source })?;
         let table: Value = if text.trim_start().starts_with('{') {
-            json::parse(&text).map_err(|detail| Error::setting(path.display(), detail))?
+            crate::json::parse(&text).map_err(|detail| Error::setting(path.display(), detail))?
         } else {
             toml::from_str(&text).map_err(|error: toml::de::Error| {
                 let line = error

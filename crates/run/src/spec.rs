@@ -167,7 +167,10 @@ fn layer_of_file(name: &Place, text: &str) -> Result<Layer, Error> {
         return Ok(Layer::from_text(name, bare)?);
     }
     let wrong = |detail: String| ConfigError::Syntax { origin: name.to_string(), detail };
-    let table: Value = serde_json::from_str(bare).map_err(|error| wrong(format!("not JSON: {error}")))?;
+    let table = crate::json::parse(bare).map_err(|error| {
+        // A key that is there twice is JSON all the same.
+        wrong(if error.starts_with("key ") { error } else { format!("not JSON: {error}") })
+    })?;
     if !table.is_object() {
         return Err(wrong("expected an object of keys, such as {\"channels\": 8}".into()).into());
     }

@@ -106,7 +106,7 @@ fn records(parquet: bool) -> impl Strategy<Value = Vec<LogRecord>> {
             let (gap, lba, sectors, op, flags, response, process) = drawn;
             time_ns += if parquet || number > 0 { gap } else { 0 };
             let op = Op::ALL[op];
-            // Distinct addresses: equal requests under way are completed in their order. Flushes all are equal.
+            // Distinct addresses: equal outstanding requests are completed in their order. Flushes all are equal.
             let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba << 8 | number as u64, sectors) };
             let request = Request {
                 time_ns,

@@ -160,7 +160,7 @@ fn completions_find_their_requests_by_sector_operation_and_length() {
         let device = 7 << 20;
         Event { time_ns, sector, bytes: sectors * 512, action, device, ..Event::default() }.write(&mut bytes);
     };
-    // Two reads of one sector under way, and a write of it; the second read completes as well.
+    // Two reads of one sector outstanding, and a write of it; the second read completes as well.
     event(10, ISSUE, Op::Read, 8, 8, 0);
     event(11, ISSUE, Op::Read, 8, 8, 0);
     event(12, ISSUE, Op::Write, 8, 8, 1 << 3);

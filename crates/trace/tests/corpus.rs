@@ -84,7 +84,7 @@ fn every_file_has_the_counts_of_the_index() {
             (Some(index), Some(read)) => (index - read).abs() > 0.0001,
             _ => false,
         };
-        // Padding that is taken off BIOTracer's sizes is the one thing that changes what is touched.
+        // Padding that is taken off BIOTracer's sizes is the one thing that changes the footprint.
         let footprint_mb = info.footprint_bytes as f64 / 1e6;
         let slack = if report.format == Format::Biotracer { 0.15 } else { 0.06 };
         let footprint_differs = (footprint_mb - row.footprint_mb).abs() > slack;

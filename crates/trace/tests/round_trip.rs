@@ -4,7 +4,7 @@ use flashweir_trace::format::{Format, Options, Trace, Writer, convert};
 use flashweir_trace::{LogRecord, Op, Request};
 use proptest::prelude::*;
 
-/// A format, the step of its clock in ns, and whether it holds trims and flushes.
+/// A format, the step of its clock in ns, and whether it holds discards and flushes.
 const FORMATS: [(Format, u64, bool); 9] = [
     (Format::Msr, 100, false),
     (Format::Spc, 1, false),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flashweir import jsontext
 from flashweir._native import ConfigError
 from flashweir.benchmark import scores
 
@@ -41,7 +42,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         ConfigError: it can't be read, or is something else.
     """
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = jsontext.loads(Path(path).read_text(encoding="utf-8"))
+    except jsontext.TwiceError as error:
+        raise ConfigError(f"{path}: {error}; expected each key once") from error
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no JSON"
         raise ConfigError(f"{path}: {reason}; expected a result of flashweir bench") from error

@@ -13,6 +13,7 @@ from flashweir._native import ConfigError
 from flashweir.arguments import check_path, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
+from flashweir.healthlogs.around import Health
 from flashweir.importing import device
 from flashweir.locks import Lock
 from flashweir.options import bench as bench_option
@@ -39,26 +40,30 @@ def bench(
     state: bench_option.State = "empty",
     scale: bench_option.Scale = None,
     seed: option.Seed = 1,
+    pts: bench_option.Pts = None,
     erase: option.Erase = None,
+    health_before: option.HealthBefore = None,
+    health_after: option.HealthAfter = None,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
     tell: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Grades a drive by the writes of known workloads, made one after the other.
+    """Grades a drive by the writes of known workloads, made one after the other, or tests its steady state.
 
     Args:
         target: `sim:PRESET[,KEY=VALUE...]` or `sim:FILE.toml[,...]` for a simulated drive,
             `py:FILE.py:CLASS[,key=value...]` or an object for one in Python, else a block device or file, which is
             overwritten.
         suites: which of `SUITES`; the first five if not given.
-        output: a file that has the result after each workload.
-        resume: goes on with what is in that file.
-        progress: is called with states of the running workload; returning False stops.
-        tell: is called with the name of each workload before it, its number and how many there are.
+        output: a file that has the result after each workload or test.
+        resume: goes on with what is in that file; not with `pts`.
+        progress: is called with states of the running workload; returning False stops; not with `pts`.
+        tell: is called with the name of each workload or test before it, its number and how many there are.
 
     Returns:
-        The result (docs/reference/cli.md).
+        The result (docs/reference/cli.md), with `pts` that of steady-state tests; `health`, changes in the health logs
+        (docs/reference/health.md), None without them.
 
     Raises:
         ConfigError: a setting, there is no room, or what is to be continued is of another drive, version or workload.
@@ -67,9 +72,29 @@ def bench(
     """
     checked(bench, locals())
     check_path("output", output)
+    if pts is not None:
+        _check_pts(suites, state, resume=resume, progress=progress)
+    watch = Health(target, health_before, health_after)
+    if pts is not None:
+        from flashweir.benchmark.pts import run_pts
+
+        chosen = [pts] if isinstance(pts, str) else list(pts)
+        tests = None if "all" in chosen else chosen
+        tested = run_pts(target, tests, scale=scale, seed=seed, erase=erase, output=output, begin=tell)
+        return tested | {"health": watch.end()}
     with _locked(None if output is None else Path(output)), given(target) as name:
         named = None if erase is None else os.fspath(erase)
-        return _graded(name, suites, state, scale, seed, named, output, resume, progress, tell)
+        result = _graded(name, suites, state, scale, seed, named, output, resume, progress, tell)
+    return result | {"health": watch.end()}
+
+
+def _check_pts(suites: object, state: str, *, resume: bool, progress: Progress | None) -> None:
+    """Refuses options that steady-state tests don't have."""
+    for option_, value in {"--suite": suites, "--resume": resume or None, "progress": progress}.items():
+        if value is not None:
+            raise ConfigError(f"{option_}: has no effect with --pts")
+    if state != "empty":
+        raise ConfigError(f"--state {state}: has no effect with --pts: each test purges the target")
 
 
 @contextmanager

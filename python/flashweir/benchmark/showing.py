@@ -8,6 +8,7 @@ from flashweir.benchmark.comparing import Row, warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from flashweir.charts.model import Chart
     from flashweir.reports.model import Content, Section
@@ -77,27 +78,23 @@ def print_result(result: Result, console: "Console") -> None:
 
 
 def print_comparison(rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
-    """Drives side by side: scores, and MB/s of workloads."""
-    from rich.markup import escape
-    from rich.table import Table
+    """Drives side by side: scores, and MB/s of workloads; drives that don't fit go into further tables."""
+    from flashweir.tables import print_columns
 
-    table = Table(title="score (MB/s)", title_justify="left")
-    table.add_column("")
-    for label in labels:
-        table.add_column(escape(label), justify="right", overflow="fold")
-    for row in rows:
-        strong = row.kind != "workload"
-        cells = [_cell(row, at, strong=strong) for at in range(len(labels))]
-        table.add_row(f"[bold]{row.name}[/bold]" if strong else f"  {row.name}", *cells)
-    console.print(table)
+    console.print("score (MB/s)", highlight=False)
+    names = [row.name if row.kind != "workload" else f"  {row.name}" for row in rows]
+    groups: list[dict[str, list[Text]]] = [{label: [_cell(row, at) for row in rows]} for at, label in enumerate(labels)]
+    print_columns({"": names}, None, groups, console)
 
 
-def _cell(row: Row, at: int, *, strong: bool) -> str:
+def _cell(row: Row, at: int) -> "Text":
+    from rich.text import Text
+
     score, mb_s = row.scores[at], row.mb_s[at]
     if score is None:
-        return "-"
+        return Text("-")
     text = f"{score:.3g}" if mb_s is None else f"{score:.3g} ({mb_s:.3g})"
-    return f"[bold]{text}[/bold]" if strong or row.best == at else text
+    return Text(text, style="bold" if row.kind != "workload" or row.best == at else "")
 
 
 def charts(results: Sequence[Result], labels: Sequence[str]) -> "list[Chart]":

@@ -1,38 +1,49 @@
 """Hashes of a bundle, its runs made again, and what differs."""
 
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flashweir._native import ConfigError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.bundles import again, archive, manifest, pack
 from flashweir.bundles.contents import digest
 from flashweir.results.section import Section
 from flashweir.sweeps.runner import Progress
+from flashweir.whole import STANDARD
 
 AnyPath = str | os.PathLike[str]
 
 
 def checked(path: AnyPath, traces: AnyPath | None, threads: int | None, progress: Progress | None) -> Section:
     """Does what `flashweir.check_bundle` does."""
+    name = os.fspath(path)
     file = Path(path)
     if traces is not None and not Path(traces).is_dir():
         raise ConfigError(f"--traces {os.fspath(traces)}: expected a folder")
     with tempfile.TemporaryDirectory(prefix="flashweir-bundle-") as scratch:
         folder = Path(scratch).resolve() / "bundle"
         folder.mkdir()
+        if name == STANDARD:
+            file = Path(scratch) / "standard-input"
+            _spool(file)
         read: dict[str, Any] = {}
 
         def listing(text: bytes) -> Mapping[str, manifest.Listed]:
-            read.update(manifest.parse(text, str(file)))
+            read.update(manifest.parse(text, name))
             return manifest.listed(read)
 
-        archive.extract(file, folder, listing)
+        try:
+            archive.extract(file, folder, listing)
+        except FlashweirError as error:
+            error.args = (str(error).replace(str(file), name), *error.args[1:])
+            raise
         missing = _give_traces(folder, read["traces"], None if traces is None else Path(traces))
         found = {
-            "bundle": str(file),
+            "bundle": name,
             "kind": read["kind"],
             "created": read["created"],
             "made_by": read["versions"],
@@ -48,7 +59,7 @@ def checked(path: AnyPath, traces: AnyPath | None, threads: int | None, progress
                 outcome = again.results(folder, read, progress)
             report = _report(folder, read)
         except ConfigError as error:
-            raise ConfigError(f"{file}: {str(error).replace(f'{folder}/', '')}") from error
+            raise ConfigError(f"{name}: {str(error).replace(f'{folder}/', '')}") from error
         return Section({
             **found,
             "equal": outcome.differing == 0 and report != "differs",
@@ -57,6 +68,14 @@ def checked(path: AnyPath, traces: AnyPath | None, threads: int | None, progress
             "differences": outcome.differences,
             "report": report,
         })  # fmt: skip
+
+
+def _spool(file: Path) -> None:
+    """Standard input as a file, which an archive is read from several times."""
+    if sys.stdin is None:
+        raise ConfigError(f"{STANDARD}: standard input is closed; expected a bundle, a file such as result.tar.zst")
+    with file.open("wb") as target:
+        shutil.copyfileobj(sys.stdin.buffer, target)
 
 
 def _versions(packed: Mapping[str, str]) -> list[dict[str, str | None]]:

@@ -1,13 +1,13 @@
 """Files of a bundle while it is made: each has a place in it, and a folder holds them as the bundle will."""
 
 import hashlib
-import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flashweir import jsontext
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.arguments import shown
 from flashweir.bundles import toml
@@ -174,7 +174,7 @@ def read_table(path: Path) -> dict[str, Any]:
     """
     try:
         text = _read(path).decode("utf-8-sig")
-        found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        found = jsontext.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}: expected TOML or JSON") from error
     return dict(found)

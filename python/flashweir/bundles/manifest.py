@@ -1,6 +1,5 @@
 """MANIFEST.json: what a bundle holds, with hashes, and how it was made (docs/reference/bundle.md)."""
 
-import json
 import platform
 import re
 from collections.abc import Callable, Mapping
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from flashweir import _native
+from flashweir import _native, jsontext
 from flashweir._native import ConfigError
 
 FORMAT = "flashweir-bundle-1"
@@ -60,7 +59,7 @@ def parse(text: bytes, where: str) -> dict[str, Any]:
         ConfigError: it is none.
     """
     try:
-        found = json.loads(text)
+        found = jsontext.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where}: {MANIFEST}: no JSON: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:

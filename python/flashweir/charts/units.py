@@ -31,7 +31,10 @@ def unit_of_times(values: Iterable[float | None], *, log: bool = False) -> tuple
     """Microseconds in the unit of an axis with these values, and the unit."""
     known = [abs(value) for value in values if value is not None and math.isfinite(value)]
     largest = max(known, default=0.0)
-    return next((known for known in _UNITS[:-1] if largest >= known[0] / 1e3 * (_LOG if log else _LINEAR)), _UNITS[-1])
+    # A log axis has no zero: where all values are at least 1 of a unit, it is the one.
+    smallest = min((value for value in known if value), default=0.0) if log else 0.0
+    large = _LOG if log else _LINEAR
+    return next((one for one in _UNITS[:-1] if largest >= one[0] / 1e3 * large or smallest >= one[0]), _UNITS[-1])
 
 
 def scaled(chart: Chart) -> Chart:

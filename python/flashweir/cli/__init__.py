@@ -99,9 +99,10 @@ def main() -> NoReturn:
     arguments.from_command_line()
     notices.to_standard_error()
     try:
-        _check_empty(sys.argv[1:])
-        app = application(_asked(sys.argv[1:]))
-        code = app(prog_name="flashweir", complete_var=completion.VARIABLE, standalone_mode=False) or 0
+        words = streams.with_standard(sys.argv[1:])
+        _check_empty(words)
+        app = application(_asked(words))
+        code = app(args=words, prog_name="flashweir", complete_var=completion.VARIABLE, standalone_mode=False) or 0
         if code == INTERRUPTED:
             # Ctrl-C outside of a run: the library makes a code of it, without a message.
             code = fail("stopped by Ctrl-C", INTERRUPTED)

@@ -10,7 +10,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.benchmark import bench as graded
 from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
+from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_figures, check_outputs
 from flashweir.notices import say
 from flashweir.options.many import Resume
@@ -38,15 +38,6 @@ def bench(
             help="transfer, buffer, mapping, gc, overall, linux, plain or all; may be repeated.",
         ),
     ] = None,
-    pts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pts",
-            metavar="TEST",
-            help="Steady-state tests of SNIA's specification instead: iops, throughput, latency, write-saturation,"
-            " read-under-writes, patterns or all; may be repeated.",
-        ),
-    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result, after each workload.")
     ] = None,
@@ -60,8 +51,6 @@ def bench(
     figures: Annotated[
         Path | None, FIGURES, Row("writes each figure as a PNG file", help="Write each figure as a PNG file.")
     ] = None,
-    health_before: HealthBefore = None,
-    health_after: HealthAfter = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Grade a drive by the writes of known workloads, or compare results."""
@@ -69,10 +58,11 @@ def bench(
     outputs |= {} if resume else {"-o": output}
     check_outputs(outputs, targets if compare else [], force=force, kinds={"-o": "grades"}, files=["-o"])
     check_figures(figures, force=force)
+    pts = options.get("pts")
     if compare:
         given = {"--suite": suite, "--pts": pts, "--scale": options.get("scale"), "--erase": options.get("erase"),
                  "-o": output, "--resume": resume or None,
-                 "--health-before": health_before or health_after}  # fmt: skip
+                 "--health-before": options.get("health_before") or options.get("health_after")}  # fmt: skip
         for option, value in given.items():
             if value is not None:
                 raise ConfigError(f"{option}: has no effect with --compare")
@@ -80,48 +70,31 @@ def bench(
     if len(targets) > 1:
         raise ConfigError(f"{targets[1]}: expected one drive, or --compare with results")
     if pts:
-        _check_pts(suite, options.pop("state", None), resume=resume)
-        watch = Health(targets[0], health_before, health_after)
-        return _steady(targets[0], pts, options, output, (json_to, html, figures), watch)
+        options |= {"suites": suite, "resume": resume, "output": output}
+        return _steady(targets[0], options, (json_to, html, figures))
     if resume and output is None:
         raise ConfigError("--resume: expected the result to go on with, -o FILE")
-    watch = Health(targets[0], health_before, health_after)
     result = _run(targets[0], suite, options, output, resume)
-    result["health"] = health = watch.end()
     _show([result], targets, json_to, html, figures)
     if json_to is None:
-        print_health(health, console())
+        print_health(result["health"], console())
     return None
-
-
-def _check_pts(suite: list[str] | None, state: str | None, *, resume: bool) -> None:
-    """Refuses options that steady-state tests don't have."""
-    for option, value in {"--suite": suite, "--resume": resume or None}.items():
-        if value is not None:
-            raise ConfigError(f"{option}: has no effect with --pts")
-    if state not in (None, "empty"):
-        raise ConfigError(f"--state {state}: has no effect with --pts: each test purges the target")
 
 
 def _steady(
     target: str,
-    tests: list[str],
-    options: "Mapping[str, Any]",
-    output: Path | None,
+    options: dict[str, Any],
     outputs: tuple[str | None, Path | None, Path | None],
-    watch: Health,
 ) -> None:
     """Runs steady-state tests, and shows them."""
-    from flashweir.benchmark.pts import run_pts, showing
+    from flashweir.benchmark.pts import showing
 
-    chosen = None if "all" in tests else tests
-    tell = say if sys.stderr.isatty() else None
+    output = options["output"]
     try:
-        result = run_pts(target, chosen, output=output, tell=tell, **options)
+        result = graded(target, tell=_tell if sys.stderr.isatty() else None, **options)
     except KeyboardInterrupt as interrupt:
         kept = f"; finished tests are in {output}" if output is not None and output.exists() else ""
         raise Stopped(f"{str(interrupt) or 'stopped'}{kept}") from interrupt
-    result["health"] = watch.end()
     json_to, html, figures = outputs
     if json_to is not None:
         write_json(result, json_to)
@@ -143,6 +116,10 @@ def _steady(
             write(chart, figures / f"{chart.name}.png")
 
 
+def _tell(name: str, number: int, count: int) -> None:
+    say(f"{number} of {count}: {name}")
+
+
 def _run(
     target: str,
     suite: list[str] | None,
@@ -155,12 +132,9 @@ def _run(
     suites = None if suite is None else [one for name in suite for one in (SUITES[:5] if name == "all" else (name,))]
     bar = bar_on_terminal()
 
-    def tell(name: str, number: int, count: int) -> None:
-        say(f"{number} of {count}: {name}")
-
     try:
         arguments: dict[str, Any] = {"suites": suites, **options}
-        arguments |= {"output": output, "resume": resume, "tell": tell if sys.stderr.isatty() else None}
+        arguments |= {"output": output, "resume": resume, "tell": _tell if sys.stderr.isatty() else None}
         if bar is None:
             return graded(target, **arguments)
         with bar:

@@ -10,8 +10,9 @@ from flashweir import collecting
 from flashweir._native import ConfigError
 from flashweir.cli.common import Json, console, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
+from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.healthlogs.around import Health
 from flashweir.notices import is_quiet
 from flashweir.options.option import Row, as_spec, defaults_of
 
@@ -47,8 +48,6 @@ def collect(
     ] = None,
     json_to: Json = None,
     force: Force = False,
-    health_before: HealthBefore = None,
-    health_after: HealthAfter = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Record the requests that this system makes of a drive, below the file system."""
@@ -57,24 +56,24 @@ def collect(
     if command and shell is not None:
         raise ConfigError("--command: there is a command behind -- already; expected one of them")
     words = ["/bin/sh", "-c", shell] if shell is not None else list(command or [])
-    watch = Health(device, health_before, health_after)
+    watch = Health(device, options.pop("health_before", None), options.pop("health_after", None))
     line = _Line()
     try:
         summary = collecting.collect_all(
             device,
             output,
+            watch,
             command=words,
             progress=line.update,
             **as_spec(collecting.collect, {**defaults_of(collecting.collect), **options}),
         )
     finally:
         line.clear()
-    health = watch.end()
     if json_to is not None:
-        write_json(summary.to_dict() | {"health": health}, json_to)
+        write_json(summary.to_dict(), json_to)
     if json_to != "-":
         _print(summary, console())
-        print_health(health, console())
+        print_health(summary["health"], console())
     collecting.refuse_losses(summary, options.get("allow_drops", False))
 
 

@@ -13,8 +13,7 @@ import typer
 from flashweir import api, whole
 from flashweir._native import ConfigError
 from flashweir.cli.outputs import standard_output_is_taken
-from flashweir.importing.device import imported
-from flashweir.notices import be_quiet, is_quiet, say
+from flashweir.notices import be_quiet, is_quiet
 from flashweir.options.option import Row
 from flashweir.progress import bar_on_terminal
 from flashweir.results.section import Section
@@ -89,13 +88,6 @@ def show(fields: Section, json_to: str | None) -> None:
     from flashweir.summary import print_fields
 
     print_fields(fields.to_dict(), console())
-
-
-def note_import(device: str | None) -> None:
-    """Says on standard error how much of a device of another simulator was imported."""
-    drive = None if device is None else imported(device)
-    if device is not None and drive is not None:
-        say(f"note: {device}: {drive.simulator}: {drive.summary}; `flashweir import {drive.kind} {device}` lists them")
 
 
 def watched(run: Callable[[api.Progress | None], T]) -> T:

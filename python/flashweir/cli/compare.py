@@ -21,6 +21,7 @@ from flashweir.cli.common import (
 )
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
+from flashweir.notices import say
 from flashweir.options.many import Seeds
 from flashweir.options.option import Row, options_of
 from flashweir.options.pages import Html
@@ -132,14 +133,16 @@ def _results(
     if given := next((name for name, value in others.items() if value), None):
         raise ConfigError(f"--{given.replace('_', '-')}: has no effect on results; expected workloads with it")
     from flashweir.reports import beside
-    from flashweir.reports.sources import of_results, results_of
+    from flashweir.reports.sources import of_results, runs_of
 
-    results = results_of([Path(file) for file in files])
-    found = beside.table(results, baseline)
+    runs = runs_of([Path(file) for file in files])
+    found = beside.table(runs, baseline)
+    if alone := beside.unpaired(found):
+        say(f"note: compared with no other: {', '.join(alone)}: no job of this name is in the other file")
     if html is not None:
         from flashweir.reports import page
 
-        title, _, sections = of_results(results)
+        title, _, sections = of_results([(one.name, one.result) for one in runs])
         try:
             page.write(html, title, sections)
         except OSError as error:

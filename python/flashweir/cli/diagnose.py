@@ -10,15 +10,17 @@ from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, console, watched, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
+from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.diagnosis import diagnose as diagnosed
+from flashweir.healthlogs.around import Health
 from flashweir.notices import say
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
 from flashweir.results.section import Section
 from flashweir.whole import STANDARD
 
+_HEALTH = ("health_before", "health_after")
 _READING = ("format", "columns", "skip_bad")
 
 
@@ -42,7 +44,10 @@ def diagnose(
     ] = False,
     html: Annotated[
         Html,
-        Row("writes a report with the picture in three dimensions, which can be turned round; it needs no network"),
+        Row(
+            "writes a report: of a log with the picture in three dimensions, which can be turned round; with `--active`"
+            " with the tests' ratios, their intervals and bands; it needs no network"
+        ),
     ] = None,
     png: Annotated[
         Path | None,
@@ -56,22 +61,19 @@ def diagnose(
         typer.Option("--capacity", metavar="SIZE", help="Capacity of the drive, such as 120GB."),
         Row("capacity of the drive, such as `120GB`; default: the range of written addresses"),
     ] = None,
-    health_before: HealthBefore = None,
-    health_after: HealthAfter = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Find the poor part of a drive, in a log of requests or by tests that write it."""
     if active:
-        of_logs = {"--html": html, "--png": png, "--capacity": capacity, "--empty": empty or None}
+        of_logs = {"--png": png, "--capacity": capacity, "--empty": empty or None}
         _refuse_given(
             of_logs | {f"--{name.replace('_', '-')}": options.get(name) for name in _READING}, "with --active"
         )
-        watch = Health(log, health_before, health_after)
-        return _active(log, options.get("erase"), options.get("seed", 1), json_to, watch, force=force)
+        watch = Health(log, options.get("health_before"), options.get("health_after"))
+        return _active(log, options.get("erase"), options.get("seed", 1), (json_to, html), watch, force=force)
     _refuse_given({"--erase": options.get("erase"), "--seed": options.get("seed")}, "without --active")
-    reading = {name: options[name] for name in _READING if name in options}
-    watch = Health(log, health_before, health_after)
-    return _passive(log, html, png, json_to, watch, force=force, capacity=capacity, empty=empty, reading=reading)
+    reading = {name: options[name] for name in (*_READING, *_HEALTH) if name in options}
+    return _passive(log, html, png, json_to, force=force, capacity=capacity, empty=empty, reading=reading)
 
 
 def _refuse_given(options: dict[str, object], where: str) -> None:
@@ -80,12 +82,28 @@ def _refuse_given(options: dict[str, object], where: str) -> None:
             raise ConfigError(f"{option}: has no effect {where}")
 
 
-def _active(target: str, erase: str | None, seed: int, json_to: str | None, watch: Health, *, force: bool) -> None:
+def _active(
+    target: str,
+    erase: str | None,
+    seed: int,
+    outputs: tuple[str | None, Path | None],
+    watch: Health,
+    *,
+    force: bool,
+) -> None:
     from flashweir.diagnosis.active import diagnose_target
 
-    check_outputs({"--json": json_to}, [target], force=force)
+    json_to, html = outputs
+    check_outputs({"--html": html, "--json": json_to}, [target], force=force)
     found = watched(lambda progress: diagnose_target(target, erase=erase, seed=seed, progress=progress, tell=say))
     found["health"] = health = watch.end()
+    if html is not None:
+        from flashweir.diagnosis.active import page
+
+        try:
+            page.write(found, html)
+        except OSError as error:
+            raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
     if json_to is not None:
         write_json(found, json_to)
         return
@@ -102,7 +120,6 @@ def _passive(
     html: Path | None,
     png: Path | None,
     json_to: str | None,
-    watch: Health,
     *,
     force: bool,
     capacity: str | None,
@@ -117,7 +134,6 @@ def _passive(
         return diagnosed(log, capacity=capacity, empty=empty, progress=progress, **reading)
 
     found = watched(run).to_dict()
-    found["health"] = health = watch.end()
     print_of([(Path(log).name, found.get("trace"))])
     if not found["writes"]:
         raise TraceError(
@@ -139,7 +155,7 @@ def _passive(
         write_json(found, json_to)
     else:
         print_found(found)
-        print_health(health, console())
+        print_health(found["health"], console())
 
 
 def print_found(found: dict[str, Any]) -> None:

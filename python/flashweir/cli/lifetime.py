@@ -6,12 +6,12 @@ import typer
 
 from flashweir import api
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import (
     Device,
     Json,
     Settings,
     console,
-    note_import,
     pair,
     watched,
     write_json,
@@ -61,7 +61,7 @@ def lifetime(
         )
 
     found = watched(run).to_dict()
-    note_import(device)
+    print_of(of_workloads(found))
     if html is not None:
         from flashweir.endurance import report
 

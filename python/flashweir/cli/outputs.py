@@ -129,7 +129,8 @@ def check_outputs(
     taken = [file for text in inputs if text for file in _files(text)]
     for option, target in outputs.items():
         if str(target) == STANDARD and option in files:
-            raise ConfigError(f"{option} -: expected the name of a file: it is written bit by bit")
+            instead = "; --json - writes the result to standard output" if "--json" in outputs else ""
+            raise ConfigError(f"{option} -: expected the name of a file: it is written bit by bit{instead}")
         if target is not None and str(target) != STANDARD:
             place = Path(target)
             other = next((other for other in taken if same_file(other, place)), None)

@@ -9,7 +9,7 @@ import typer
 from flashweir import api, probing
 from flashweir.cli.common import Json, console, watched, write_json, write_text
 from flashweir.cli.derived import takes
-from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
+from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.options.target import DEVICE_FILE
 from flashweir.results.section import Section
@@ -36,8 +36,6 @@ def probe(
     output: Annotated[Path, DEVICE_FILE],
     json_to: Json = None,
     force: Force = False,
-    health_before: HealthBefore = None,
-    health_after: HealthAfter = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Find the geometry and times of a drive, and write a device file for simulate. Overwrites the whole drive."""
@@ -50,9 +48,7 @@ def probe(
     if not output.exists() and str(output) != "-":
         write_text("", str(output))
         output.unlink()
-    watch = Health(target, health_before, health_after)
     found = watched(run).to_dict()
-    found["health"] = health = watch.end()
     try:
         write_text(found["device_file"], str(output))
     except OSError:
@@ -76,6 +72,6 @@ def probe(
     guesses = [answer["key"] for answer in found["answers"] if answer["sure"] < _SURE]
     if guesses:
         out.print(f"not sure of  {', '.join(guesses)}", highlight=False, markup=False, soft_wrap=True)
-    print_health(health, out)
+    print_health(found["health"], out)
     written = f"{found['requests']:,} requests, {found['written_bytes'] / 1e6:,.0f} MB written"
     out.print(f"{written}; the device is in {output}", highlight=False, markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from flashweir._native import ConfigError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, console, show, watched, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.health import Health, HealthAfter, HealthBefore, print_health
+from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.options.option import Row, options_of
@@ -40,8 +40,6 @@ def replay(
     ] = None,
     json_to: Json = None,
     force: Force = False,
-    health_before: HealthBefore = None,
-    health_after: HealthAfter = None,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Replay a trace to a real drive or a simulated one, with every request timed."""
@@ -53,27 +51,26 @@ def replay(
         return
     if trace is None or target is None:
         raise ConfigError("expected TRACE and TARGET, such as trace.csv /dev/sdx, or trace.csv sim:tlc")
-    check_outputs({"--json": json_to, "--log": options.get("log")}, [trace, target], force=force, files=["--log"])
+    check_outputs({"--json": json_to, "-o": options.get("log")}, [trace, target], force=force, kinds={"-o": "log"},
+                  files=["-o"])  # fmt: skip
     for name in ("timing", "engine", "precondition"):
         _check_choice(name, options.get(name))
     scale = _scale(options.pop("scale", None), speed)
-    watch = Health(target, health_before, health_after)
 
     def run(progress: api.Progress | None) -> Section:
         return replaying.replay(trace, target, scale=scale, progress=progress, **options)
 
     done = watched(run)
-    health = None if "dry_run" in options else watch.end()
     print_of([(Path(trace).name, done.get("trace_report"))])
     for warning in done.get("warnings", []):
         say(f"warning: {warning}")
     if json_to is not None:
-        write_json(done.to_dict() | ({} if "dry_run" in options else {"health": health}), json_to)
+        write_json(done.to_dict(), json_to)
     elif "dry_run" in options:
         show(done, None)
     else:
         _print(done)
-        print_health(health, console())
+        print_health(done["health"], console())
 
 
 def _check_choice(name: str, value: str | None) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from flashweir import searching
 from flashweir._native import FlashweirError
+from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import Json, console, watched_sweep, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
@@ -34,6 +35,7 @@ def search(
     found = watched_sweep(
         directory, lambda progress: searching.search(spec, directory, force=force, progress=progress, **options)
     )
+    print_of(of_workloads({"workloads": found.workloads}))
     if html is not None:
         found.write_html(html)
     if json_to is not None:

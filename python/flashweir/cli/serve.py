@@ -11,10 +11,10 @@ import typer
 
 from flashweir import _native, api, serving
 from flashweir._native import FlashweirError
-from flashweir.cli.common import Json, Settings, Stopped, console, note_import, pair, watched, write_json
+from flashweir.cli.common import Json, Settings, Stopped, console, pair, watched, write_json
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
-from flashweir.importing.device import converted
+from flashweir.importing.device import converted, note
 from flashweir.options.option import Row, as_spec, defaults_of
 from flashweir.result import Result
 
@@ -42,6 +42,8 @@ def serve(
     inputs = [device] if data in ("memory", "none") else [device, data]
     check_outputs({"--json": json_to, "--record": options.get("record")}, inputs, force=force, files=["--record"])
     saved = serving.is_saved(device)
+    if device is not None and not saved:
+        note(device)
     spec = {
         "load": device if saved else None,
         "drive": {
@@ -56,7 +58,6 @@ def serve(
     with _signals() as asked:
         try:
             live = serving.LiveDrive(server := _started(spec, asked), serving.title_of(device), page)
-            note_import(None if saved else device)
             ready = json.loads(server.ready) | ({} if page is None else {"dashboard": page.url})
             print(json.dumps(ready), flush=True)
             while not asked and not server.wait(_LOOK_MS):

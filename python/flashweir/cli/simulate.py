@@ -14,7 +14,6 @@ from flashweir.cli.common import (
     Json,
     Settings,
     console,
-    note_import,
     pair,
     watched,
     write_json,
@@ -61,7 +60,6 @@ def simulate(
 
     result = watched(run)
     print_of(of_workloads(result))
-    note_import(device)
     if json_to is not None:
         write_json(result.to_dict(), json_to)
         return

@@ -8,9 +8,14 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
+from flashweir.whole import STANDARD
+
 STDIN, STDOUT, STDERR = 0, 1, 2
+# Files that standard output is, too: as a pipe they have no name that a file could be written under.
+_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 # Names of files need not be text: their bytes are written as they are, other characters as escapes.
 _AS_BYTES = "flashweir-bytes"
 
@@ -49,6 +54,17 @@ def prepare() -> None:
     codecs.register_error(_AS_BYTES, _as_bytes)
     sys.stdout = _text(_Output(STDOUT, "w", closefd=False), sys.stdout)
     sys.stderr = _text(_Messages(STDERR, "w", closefd=False), sys.stderr)
+
+
+def with_standard(words: Sequence[str]) -> list[str]:
+    """A command line with `-` where it names standard output as a file; what follows `--` is of another program."""
+    found: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return [*found, *words[place:]]
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        found.append(f"{option}{equals}{STANDARD if value in _STANDARD_OUTPUT else value}")
+    return found
 
 
 def abandon_output() -> None:

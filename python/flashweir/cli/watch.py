@@ -8,7 +8,8 @@ import typer
 
 from flashweir import _native, api
 from flashweir._native import ConfigError
-from flashweir.cli.common import Device, Settings, note_import, pair, watched
+from flashweir.assumptions import of_workloads, print_of
+from flashweir.cli.common import Device, Settings, pair, watched
 from flashweir.cli.derived import takes
 from flashweir.options import serve
 from flashweir.options import watch as option
@@ -57,7 +58,6 @@ def watch(
                 _simulate(run, device, settings or [], samples)
             source = Recording(Path(file_of(run)).name, samples, speed)
         page.start(source)
-        note_import(device)
         print(page.url, flush=True)
         _wait()
     finally:
@@ -67,7 +67,8 @@ def watch(
 def _simulate(workload: str, device: str | None, settings: list[str], samples: Path) -> None:
     """Runs a workload, and writes samples of the drive."""
     overrides: dict[str, Any] = dict(pair(text, "--set", "KEY=VALUE") for text in settings)
-    watched(lambda progress: api.simulate(workload, device, samples=samples, progress=progress, set=overrides))
+    result = watched(lambda progress: api.simulate(workload, device, samples=samples, progress=progress, set=overrides))
+    print_of(of_workloads(result))
 
 
 def _wait() -> None:

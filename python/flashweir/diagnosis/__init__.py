@@ -5,8 +5,10 @@ import os
 
 from flashweir import _native
 from flashweir.api import Progress, as_json, as_native_progress
+from flashweir.arguments import in_python
 from flashweir.diagnosis.active import diagnose_target
 from flashweir.diagnosis.passive import answered
+from flashweir.healthlogs.around import Health
 from flashweir.options import reading
 from flashweir.options import target as option
 from flashweir.options.option import checked, declared
@@ -17,6 +19,7 @@ from flashweir.tenants import AnyPath
 
 
 @declared
+@in_python
 def diagnose(
     log: AnyPath | Target,
     *,
@@ -28,6 +31,8 @@ def diagnose(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    health_before: option.HealthBefore = None,
+    health_after: option.HealthAfter = None,
     progress: Progress | None = None,
 ) -> Section:
     """Says which symptoms of bad management a log of requests shows, or by tests a drive has.
@@ -52,7 +57,8 @@ def diagnose(
         The object `flashweir-diagnosis-2` (docs/reference/diagnosis.md): `symptoms`, each with `verdict` and `reason`;
         `admissible`. Of a log also `limits`, reasons for which it can't answer; `verdict` and `sentence` for everybody;
         `findings` of the detectors, each with `shown`, `probability`, `sentence` and `evidence`; `picture`, the log as
-        at most 12,288 points of request number, address and PBR (response time by bytes, ns a byte); `features`.
+        at most 12,288 points of request number, address and PBR (response time by bytes, ns a byte); `features`;
+        `health`, changes in the health logs, None without them.
 
     Raises:
         TraceError: the log can't be read.
@@ -66,15 +72,18 @@ def diagnose(
         of_logs["empty"] = empty or None
         if given := [name for name, value in of_logs.items() if value is not None]:
             raise _native.ConfigError(f"{given[0]}: has no effect with active=True")
-        return Section(diagnose_target(log, erase=erase, seed=seed, progress=progress))
+        watch = Health(log, health_before, health_after)
+        found = diagnose_target(log, erase=erase, seed=seed, progress=progress)
+        return Section(found | {"health": watch.end()})
     if erase is not None:
         raise _native.ConfigError("erase: has no effect without active=True")
     if not isinstance(log, str | os.PathLike):
         raise _native.ConfigError(f"log: {log!r}: expected a file, or active=True")
+    watch = Health(log, health_before, health_after)
     held = None if capacity is None else _size(capacity)
     reading_options = as_json({name: options[name] for name in ("format", "columns", "skip_bad")})
     found = json.loads(_native.diagnose(os.fspath(log), reading_options, as_native_progress(progress), held))
-    return Section(answered(found, empty=empty))
+    return Section(answered(found, empty=empty) | {"health": watch.end()})
 
 
 def _size(capacity: int | str) -> int:

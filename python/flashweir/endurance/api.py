@@ -116,7 +116,7 @@ def lifetime(
     limits = _limits(result, rated, block_cycles, stress, code)
     request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
-    return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device)))
+    return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
 
 
 def _plan(

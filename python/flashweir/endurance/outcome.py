@@ -1,6 +1,6 @@
 """The result of all seeds: means, intervals and the curve over life."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +40,15 @@ class _Life:
 
 
 def combined(
-    found: Sequence[Simulated], limits: Limits, request: Request, raw: int, workload: str, device: str
+    found: Sequence[Simulated],
+    limits: Limits,
+    request: Request,
+    raw: int,
+    workload: str,
+    device: str,
+    workloads: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The result as JSON."""
+    """The result as JSON; `workloads` are those of the run with the reports of their reading."""
     lives = [_life(one, limits, request) for one in found]
     from flashweir.statistics.intervals import mean_interval
 
@@ -74,6 +80,7 @@ def combined(
         "check": _checked(lives, request),
         "spare_blocks": limits.spare_blocks,
         "assumptions": assumptions(limits, request),
+        "workloads": list(workloads),
     }
     if request.price is not None:
         result["cost_per_tbw"] = request.price / (host / 1e12)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flashweir.assumptions import of_report, of_workloads
 from flashweir.charts.model import Axis, Plot, Series
 from flashweir.endurance.summary import finding, lines
 from flashweir.reports import page
@@ -36,7 +37,8 @@ def sections(found: Json) -> list[Section]:
     more.append(Figure(_plot(found, "latency", "Mean latency over life", "latency (us)", there)))
     rows = [[name, *(point[name] for point in found["curve"][::10])] for name in found["curve"][0]]
     table = Table("Points of the curve", ["", *(f"{place / 5:.0%}" for place in range(6))], rows)
-    assumed: list[Block] = [Text(text) for text in found["assumptions"]]
+    read = [f"{name}: {text}." for name, trace in of_workloads(found) if trace is not None for text in of_report(trace)]
+    assumed: list[Block] = [Text(text) for text in (*found["assumptions"], *read)]
     return [
         section(finding(found), wear),
         Section("Ends and endurance", [Facts(lines(found))]),

@@ -36,6 +36,13 @@ class _Stream:
     options: Mapping[str, Any]
     count: int = 0
     requests: "pl.DataFrame | None" = None
+    trace: Mapping[str, Any] | None = None
+    path: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """Name of the file, or the spec of a generator."""
+        return self.spec if self.path is None else Path(self.path).name
 
 
 class Streams:
@@ -60,6 +67,11 @@ class Streams:
     def whole(self) -> bool:
         """True if stretches are whole cycles, because a cycle is a recording with parts of its own."""
         return any(one.requests is not None for one in self._streams)
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """Each workload with the report of its reading, which says what was assumed; null of a generator."""
+        return [{"workload": one.name or one.shown, "trace": one.trace} for one in self._streams]
 
     def share_of(self, requests: int) -> float:
         """Share of a cycle with at most so many requests of each generator; 1 where there is a recording."""
@@ -95,9 +107,11 @@ class Streams:
         import polars as pl
 
         target = self._scratch / f"{one['name'] or _ALONE}.parquet"
+        report = None
         if "path" in one:
             read = {name: options.get(name, reading.get(name)) for name in ("format", "columns", "skip_bad")}
-            api.trace_convert(one["path"], target, **{name: value for name, value in read.items() if value})
+            options_read = {name: value for name, value in read.items() if value}
+            report = api.trace_convert(one["path"], target, **options_read).to_dict()
         else:
             api.trace_generate(canonical, target)
         requests = pl.read_parquet(target, columns=["time_ns", "op", "lba", "sectors"])
@@ -105,7 +119,7 @@ class Streams:
             requests = requests.filter(pl.col("op").is_in(str(kept).split(",")))
         target.unlink()
         rest = {name: value for name, value in options.items() if name not in _READING}
-        return _Stream(one["name"], spec, rest, requests.height, requests)
+        return _Stream(one["name"], spec, rest, requests.height, requests, report, one.get("path"))
 
 
 def _repeated(requests: "pl.DataFrame", cycles: int) -> "pl.DataFrame":

@@ -50,7 +50,7 @@ def requests(job: Job, seed: int) -> Columns:
 
 
 def most(job: Job) -> int:
-    """The largest number of reads, writes and trims that a job can make: exact with one size."""
+    """The largest number of reads, writes and discards that a job can make: exact with one size."""
     smallest = min(job.sizes[op].low for op in job.ops)
     by_bytes = -(-job.total // smallest)
     count = int(by_time(job)) + 1 if job.timed and job.time_based and job.runtime_ns else by_bytes

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flashweir import jsontext
 from flashweir._native import ConfigError
 from flashweir.arguments import check_file, in_python
 from flashweir.result import Result
@@ -44,19 +45,28 @@ def read_fio(file: "str | Path") -> dict[str, Result]:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file}: {getattr(error, 'strerror', None) or error}; expected a result of fio") from error
-    data = parsed(text)
+    try:
+        data = parsed(text)
+    except jsontext.TwiceError as error:
+        raise ConfigError(f"{file}: {error}; expected each key once") from error
     if data is None:
         raise ConfigError(f"{file}: no result of fio: expected what fio --output-format=json+ writes")
     return {name: Result(json.dumps(result)) for name, result in runs(data, str(file)).items()}
 
 
 def parsed(text: str) -> Json | None:
-    """The result of fio in a text, before which fio may have written notes; None if there is none."""
+    """The result of fio in a text, before which fio may have written notes; None if there is none.
+
+    Raises:
+        TwiceError: a key is there twice, with different values.
+    """
     if f'"{VERSION}"' not in text:
         return None
     start = text.find("{") if text.lstrip().startswith("{") else text.find("\n{") + 1
     try:
-        value, _ = json.JSONDecoder().raw_decode(text, start)
+        value, _ = json.JSONDecoder(object_pairs_hook=jsontext.of_pairs).raw_decode(text, start)
+    except jsontext.TwiceError:
+        raise
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and VERSION in value else None

@@ -66,10 +66,10 @@ def flag_of(option: Option) -> bool:
 
 
 def by_op(option: Option) -> tuple[str, str, str]:
-    """Texts for reads, writes and trims; one value is of all, two are of reads and the rest. Empty ones are unset."""
+    """Texts for reads, writes, discards; one value is of all, two are of reads and the rest. Empty ones are unset."""
     parts = [part.strip() for part in option.value.split(",")]
     if len(parts) > len(OPS):
-        raise option.refused("expected at most three values, of reads, writes and trims")
+        raise option.refused("expected at most three values, of reads, writes and discards")
     parts += parts[-1:] * (len(OPS) - len(parts))
     return parts[0], parts[1], parts[2]
 

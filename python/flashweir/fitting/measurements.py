@@ -9,6 +9,7 @@ from flashweir._native import ConfigError
 from flashweir.fitting import tables
 from flashweir.fitting.fields import Fields
 from flashweir.fitting.points import UNITS, LoadKind, Measurements, Point, Stream, Workload
+from flashweir.whole import STANDARD, read_standard
 
 _POINT = ("id", "workload", "load", "cap", "arrivals", "latency_from", "measured", "weight")
 _WORKLOAD = ("write", "size", "pattern", "skew", "used_share", "open_zones")
@@ -22,7 +23,7 @@ def read(path: str | os.PathLike[str], drive: str | None = None) -> Measurements
     """The measurements of a file.
 
     Args:
-        path: a TOML file.
+        path: a TOML file; `-` is standard input.
         drive: the one to take, of a file that has several.
 
     Raises:
@@ -30,9 +31,7 @@ def read(path: str | os.PathLike[str], drive: str | None = None) -> Measurements
     """
     file = Path(path)
     try:
-        if file.is_file() and file.stat().st_size > _LARGEST:
-            raise ConfigError(f"{file}: larger than 64 MiB: expected a TOML file of measurements")
-        values = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        values = tomllib.loads(_content(file).decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}: expected a TOML file of measurements") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -51,6 +50,17 @@ def read(path: str | os.PathLike[str], drive: str | None = None) -> Measurements
     if not names or (drive is not None and drive not in names):
         raise ConfigError(f"{file}: --drive {drive}: expected one of {', '.join(names) or 'none'}")
     return tables.read(values, drive or names[0], str(file))
+
+
+def _content(file: Path) -> bytes:
+    if str(file) == STANDARD:
+        content = read_standard(_LARGEST)
+    else:
+        with file.open("rb") as stream:
+            content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ConfigError(f"{file}: larger than 64 MiB: expected a TOML file of measurements")
+    return content
 
 
 def _general(values: Mapping[str, object], source: str) -> Measurements:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flashweir import jsontext
 from flashweir._native import ConfigError
 
 _UNIT, _BILLION, _GIB, _MIB = 512_000, 10**9, 1 << 30, 1 << 20
@@ -83,7 +84,9 @@ def of_text(text: bytes | str, file: str) -> Log:
         ConfigError: it is none of the known ones.
     """
     try:
-        value = json.loads(text)
+        value = jsontext.loads(text)
+    except jsontext.TwiceError as error:
+        raise ConfigError(f"{file}: {error}; expected each key once") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: not JSON ({' '.join(str(error).split())}); {_EXPECTED}") from error
     if not isinstance(value, dict):

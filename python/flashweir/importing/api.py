@@ -9,6 +9,7 @@ from flashweir._native import ConfigError
 from flashweir.arguments import in_python, is_utf8
 from flashweir.importing import femu, mqsim, nvmevirt, ssdsim
 from flashweir.importing.model import ImportedDrive, plain, shown
+from flashweir.whole import STANDARD
 
 _Path: TypeAlias = str | os.PathLike[str]
 # A workload that fits every drive.
@@ -47,6 +48,8 @@ def import_drive(
     path = os.fspath(file)
     if not isinstance(path, str) or not is_utf8(path):
         raise ConfigError(f"{path!r}: expected a name in UTF-8")
+    if path == workload == STANDARD:
+        raise ConfigError("-: both files can't be standard input: expected a name for one of them")
     if workload is not None and kind != "mqsim":
         raise ConfigError(f"workload: {shown(workload)}: expected with mqsim alone")
     if kind != "nvmevirt" and (model is not None or memory is not None):

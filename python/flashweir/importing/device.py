@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashweir._native import FlashweirError
+from flashweir.arguments import on_command_line
+from flashweir.notices import say, warn
 
 if TYPE_CHECKING:
     from flashweir.importing.model import ImportedDrive
@@ -21,6 +23,7 @@ _SIM = "sim:"
 # Device files that were made for this process, by the file that they were made of and its state.
 _made: dict[tuple[str, int, int], Path] = {}
 _folder: list[Path] = []
+_said: set[str] = set()
 
 
 def kind_of(path: str) -> str | None:
@@ -56,6 +59,19 @@ def imported(path: str) -> "ImportedDrive | None":
     return import_drive(kind, path)
 
 
+def note(path: str) -> None:
+    """Says of a device of another simulator how much was imported: a warning, on the command line a line, once."""
+    drive = imported(path)
+    if drive is None:
+        return
+    line = f"{path}: {drive.simulator}: {drive.summary}"
+    if not on_command_line():
+        warn(f"{line}; flashweir.import_drive({drive.kind!r}, {path!r}) lists them")
+    elif line not in _said:
+        _said.add(line)
+        say(f"note: {line}; `flashweir import {drive.kind} {path}` lists them")
+
+
 def converted(path: str) -> str:
     """The path of a device file, made of a file of another simulator where it is one; it lasts as long as the process.
 
@@ -81,6 +97,7 @@ def target(text: str) -> str:
     if not text.startswith(_SIM):
         return text
     file, comma, settings = text.removeprefix(_SIM).partition(",")
+    note(file)
     return f"{_SIM}{converted(file)}{comma}{settings}"
 
 

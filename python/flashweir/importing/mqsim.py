@@ -14,7 +14,7 @@ _PACKET, _PACKET_AND_HEADERS = 128, 156
 _LINKS = 1e12
 _MAX_ENTRIES = 65_536
 _ORDERS = ("CDPW", "CDWP", "CPDW", "CPWD", "CWDP", "WDPC")
-# Collections that a plane may have under way: so many blocks are kept free at least.
+# Collections that a plane may have in progress: so many blocks are kept free at least.
 _COLLECTIONS = 10
 # Copybacks in a row without a limit.
 _ALWAYS = 1_000_000

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flashweir._native import ConfigError
 from flashweir.importing.model import Entry, Status, Value, plain, shown
+from flashweir.whole import STANDARD, read_standard
 
 # Configurations are a few KiB; a larger file is something else.
 _MAX_BYTES = 1 << 20
@@ -14,17 +15,20 @@ _MAX_WHOLE = 1 << 53
 
 
 def read(path: str) -> str:
-    """The text of a configuration.
+    """The text of a configuration; `-` is standard input.
 
     Raises:
         ConfigError: it can't be read, or is no text of at most a MiB.
     """
     file = Path(path)
     try:
-        if not file.is_file():
+        if path == STANDARD:
+            content = read_standard(_MAX_BYTES)
+        elif not file.is_file():
             raise ConfigError(f"{path}: there is no such file; expected a configuration of another simulator")
-        with file.open("rb") as stream:
-            content = stream.read(_MAX_BYTES + 1)
+        else:
+            with file.open("rb") as stream:
+                content = stream.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}; expected a file") from error
     if len(content) > _MAX_BYTES:

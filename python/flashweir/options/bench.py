@@ -1,5 +1,6 @@
 """Options of the benchmark."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from flashweir.options.option import Option
@@ -12,6 +13,21 @@ State = Annotated[
         doc="what the drive is like before each workload: `empty` (TRIM; a simulated drive is new), `filled` (written"
         " once) or `as-is`.",
         metavar="S",
+    ),
+]
+Pts = Annotated[
+    Sequence[str] | None,
+    Option(
+        "text",
+        "Steady-state tests of SNIA's specification instead: iops, throughput, latency, write-saturation,"
+        " read-under-writes, patterns or all; may be repeated.",
+        doc="steady-state tests of SNIA's specification instead of suites (docs/guide/steady-state.md): `iops`,"
+        ' `throughput`, `latency`, `write-saturation`, `read-under-writes`, `patterns`, or `["all"]`.',
+        row="Steady-state tests of SNIA's specification instead: iops, throughput, latency, write-saturation,"
+        " read-under-writes, patterns or all; may be repeated",
+        metavar="TEST",
+        also=Sequence,
+        several=True,
     ),
 ]
 Scale = Annotated[

@@ -1,6 +1,7 @@
 """Options of what works on a drive: replay, benchmark, probe, diagnosis by tests and collection."""
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from flashweir.options.option import Option
@@ -220,5 +221,34 @@ BufferKb = Annotated[
         doc="the kernel's buffer for each CPU, KiB.",
         row="the kernel's buffer for each CPU",
         metavar="KIB",
+    ),
+]
+
+_Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
+HealthBefore = Annotated[
+    _Files,
+    Option(
+        "path",
+        "Health log before the run: JSON of nvme-cli or smartctl; repeatable.",
+        doc="health logs of the drive before the run, JSON of nvme-cli or smartctl, a file or several; without them a"
+        " drive with such logs is asked for its own.",
+        row="Health log before the run: JSON of nvme-cli or smartctl; repeatable",
+        metavar="FILE",
+        also=object,
+        several=True,
+        in_spec=False,
+    ),
+]
+HealthAfter = Annotated[
+    _Files,
+    Option(
+        "path",
+        "The same log after it; read at the end of the run.",
+        doc="the same logs after it; read at the end of the run.",
+        row="The same log after it; read at the end of the run",
+        metavar="FILE",
+        also=object,
+        several=True,
+        in_spec=False,
     ),
 ]

@@ -1,6 +1,7 @@
 """The functions: what `flashweir compare` does, from Python."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from flashweir.options import compare as option
 from flashweir.options import many
 from flashweir.options.option import checked, declared
 from flashweir.policies.grammar import CROSSED, crossed, read
-from flashweir.policies.setup import SEEDS, spec_of
+from flashweir.policies.setup import SEEDS, check_workloads, spec_of
 from flashweir.sweeps import Progress, sweep
 from flashweir.sweeps.spec import SweepSpec
 from flashweir.whole import STANDARD
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from flashweir.sweeps.frame import SweepFrame
 
 AnyPath = str | os.PathLike[str]
+
+# A generator with a name, as `simulate --workload` takes it.
+_NAMED = re.compile(r"[\w-]+=\w[\w-]*:")
 
 
 @declared
@@ -119,7 +123,9 @@ def planned(
     # The default policies are those of drives with a small buffer; some can't do without.
     small_buffer = {} if chosen else {"buffer.bytes": "32KiB"}
     common = {**small_buffer, **(set or {}), **common}
-    return spec_of(workloads, groups, common, baseline=baseline, latency=latency, seeds=seeds, **more)
+    spec = spec_of(workloads, groups, common, baseline=baseline, latency=latency, seeds=seeds, **more)
+    check_workloads(spec)
+    return spec
 
 
 def _check_files(workloads: object) -> None:
@@ -134,6 +140,9 @@ def _check_files(workloads: object) -> None:
             raise ConfigError(
                 f"workload {one}: what runs several times reads its traces several times: expected a file"
             )
+        if isinstance(one, str) and _NAMED.match(one) and not Path(one).exists():
+            raise ConfigError(f"workload {one}: expected it without a name: a trace file, or a generator such as "
+                              f"{one.partition('=')[2]}")  # fmt: skip
         if isinstance(one, str) and ":" not in one and not Path(one).exists():
             raise ConfigError(
                 f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir import _native
-from flashweir._native import ConfigError, FlashweirError
+from flashweir._native import ConfigError, FlashweirError, TraceError
 from flashweir.arguments import SET
 from flashweir.fio.resolving import draws as drawn
 from flashweir.policies.grammar import Policies, completed
@@ -101,6 +101,30 @@ def _refused(spec: SweepSpec) -> dict[str, str]:
         except FlashweirError as error:
             reasons.setdefault(name, " ".join(str(error).removeprefix(SET).split()))
     return {name: reason for name, reason in reasons.items() if name not in drives}
+
+
+def check_workloads(spec: SweepSpec) -> None:
+    """Refuses a workload that no policy can run: better now than in every run.
+
+    Raises:
+        ConfigError: a generator, a setting of one or an option of a workload that is none.
+    """
+    failed: dict[str, TraceError] = {}
+    good: set[str] = set()
+    for run in runs(replace(spec, seeds=spec.seeds[:1])):
+        if run.workload in good:
+            continue
+        try:
+            _native.plan(json.dumps(run.spec))
+            good.add(run.workload)
+        except TraceError as error:
+            failed.setdefault(run.workload, error)
+        except FlashweirError:
+            # A workload that does not fit the drive is a run that fails.
+            good.add(run.workload)
+    for name, why in failed.items():
+        if name not in good:
+            raise ConfigError(f"workload {name}: {why}") from why
 
 
 def _kept(spec: SweepSpec, kept: Mapping[str, object]) -> Sequence[Sequence[Axis]]:

@@ -4,6 +4,8 @@ import json
 import os
 
 from flashweir.api import Progress
+from flashweir.arguments import in_python
+from flashweir.healthlogs.around import Health
 from flashweir.importing import device
 from flashweir.options import target as option
 from flashweir.options.option import checked, declared
@@ -15,8 +17,15 @@ __all__ = ["probe"]
 
 
 @declared
+@in_python
 def probe(
-    target: AnyPath | Target, *, erase: option.Erase = None, seed: option.Seed = 1, progress: Progress | None = None
+    target: AnyPath | Target,
+    *,
+    erase: option.Erase = None,
+    seed: option.Seed = 1,
+    health_before: option.HealthBefore = None,
+    health_after: option.HealthAfter = None,
+    progress: Progress | None = None,
 ) -> Section:
     """Finds pages, channels, dies, planes, blocks, times, spare space and write buffer of a drive.
 
@@ -34,6 +43,8 @@ def probe(
         `written_bytes`; and `device_file`, the text of a TOML file that
         `simulate(device=...)` takes.
 
+        `health` has the changes in the health logs (docs/reference/health.md), None without them.
+
     Raises:
         ConfigError: a simulated drive that can't be.
         DeviceError: the target can't be used, is too small, or may not be written.
@@ -44,9 +55,10 @@ def probe(
     # Measuring needs numpy, which importing the package does without.
     from flashweir.probing.run import probed
 
+    watch = Health(target, health_before, health_after)
     with given(target) as name:
         asked = device.target(name)
         spec = {"target": asked, "erase": asked if erase == target else erase and os.fspath(erase), "seed": seed}
         with device.named(name, asked):
             text = probed(spec, progress)
-    return Section(json.loads(device.original(text, name, asked)))
+    return Section(json.loads(device.original(text, name, asked)) | {"health": watch.end()})

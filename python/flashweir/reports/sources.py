@@ -1,15 +1,16 @@
 """Sources of a report: a sweep, or results, in files or in memory; each gives title, figures and sections."""
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashweir import jsontext
 from flashweir._native import ConfigError
 from flashweir.charts.model import Chart
 from flashweir.fio import results as of_fio
 from flashweir.reports import build, sweep
+from flashweir.reports.beside import Run
 from flashweir.reports.model import Section
 from flashweir.reports.shape import difference
 from flashweir.whole import STANDARD
@@ -46,8 +47,13 @@ def of_files(files: Sequence[Path]) -> Parts:
 
 def results_of(files: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
     """Results in files by their names; of fio with the names of the jobs."""
+    return [(one.name, one.result) for one in runs_of(files)]
+
+
+def runs_of(files: Sequence[Path]) -> list[Run]:
+    """The same with the names of file and job apart."""
     read = [(name, read_results(file)) for name, file in zip(names_of(files), files, strict=True)]
-    return [(f"{name}: {job}" if job else name, result) for name, found in read for job, result in found]
+    return [Run(f"{name}: {job}" if job else name, name, job, result) for name, found in read for job, result in found]
 
 
 def of_results(results: Sequence[tuple[str, dict[str, Any]]]) -> Parts:
@@ -80,7 +86,9 @@ def read_results(file: Path) -> list[tuple[str, dict[str, Any]]]:
         text = sys.stdin.read() if str(file) == STANDARD else file.read_text(encoding="utf-8")
         if (jobs := of_fio.parsed(text)) is not None:
             return list(of_fio.runs(jobs, str(file)).items())
-        result = json.loads(text)
+        result = jsontext.loads(text)
+    except jsontext.TwiceError as error:
+        raise ConfigError(f"{file}: {error}; expected each key once") from error
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -71,6 +71,11 @@ class Evaluator:
         self._before = [one for one in spec.constraints if spec.is_known(one.names())]
         self._simulated = [one for one in spec.constraints if not spec.is_known(one.names())]
 
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        """Workloads of the runs with the reports of their reading."""
+        return [one for group in self._runs.traces.values() for one in group]
+
     def known(self, ranks: Ranks) -> Known:
         """The verdict of the keys: refused drives, and those that miss a constraint over keys, may not run."""
         if ranks not in self._known:

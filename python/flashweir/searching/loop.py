@@ -51,6 +51,7 @@ class Loop:
             grid=spec.space.count,
             seed=self._seed,
             directory=directory,
+            workloads=self._evaluator.workloads,
         )
 
     def _next(self, found: Sequence[Design], left: int | None) -> list[Ranks]:

@@ -36,6 +36,7 @@ class Search:
         grid: number of designs that the spec has.
         seed: of the sampler.
         directory: of the runs; None if they were not kept.
+        workloads: each with the report of its reading, `trace`; None of generators.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Search:
     grid: int
     seed: int
     directory: Path | None = None
+    workloads: Sequence[Mapping[str, Any]] = ()
 
     @property
     def best(self) -> list[Design]:
@@ -152,6 +154,7 @@ class Search:
             "refused": dict(self.refused),
             "excluded": self.excluded,
             "front": sorted(front),
+            "workloads": list(self.workloads),
             "designs": [
                 {
                     "design": one.order,

@@ -1,10 +1,12 @@
 """Runs of a search: rows of a sweep's directory, of which each is made once."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.assumptions import of_workloads
 from flashweir.sweeps import rows
 from flashweir.sweeps.points import Planned, Planner, Run
 from flashweir.sweeps.runner import PATIENCE_S, MakeBackend, describe, has_layout, results_in
@@ -23,7 +25,7 @@ class Runs:
     def __init__(
         self, spec: SweepSpec, directory: Path, make_backend: MakeBackend, *, resume: bool, force: bool
     ) -> None:
-        """Opens the directory; nothing is run yet.
+        """Opens the directory; nothing is run yet. `traces` has the workloads of runs with reports of their reading.
 
         Raises:
             ConfigError: it holds runs, and neither `resume` nor `force` is given.
@@ -36,6 +38,7 @@ class Runs:
         self._backend: Backend | None = None
         self._store = Store(directory, spec.columns)
         self._known: dict[str, str] = {}
+        self.traces: dict[str, list[dict[str, Any]]] = {}
         try:
             self._open(resume=resume, force=force)
         except BaseException:
@@ -131,6 +134,9 @@ class Runs:
     def _kept(self, row: Row) -> Row:
         """The row, after it is in the directory."""
         place = row["point"], row["seed"]
+        if row["workload"] not in self.traces and row.get("result") is not None:
+            read = of_workloads(json.loads(row["result"]))
+            self.traces[row["workload"]] = [{"workload": name, "trace": trace} for name, trace in read]
         if place not in self._store.keys:
             self._store.append([row])
         elif self._store.keys[place] != row["key"]:

@@ -151,7 +151,7 @@ class ClusterBackend:
             pass
 
     def close(self) -> None:
-        """Takes everything of this sweep off the cluster; runs under way stop within a second."""
+        """Takes everything of this sweep off the cluster; runs in progress stop within a second."""
         try:
             if self._client.status == "running":
                 futures = [batch.future for batch in self._batches.values() if batch.future is not None]

@@ -22,7 +22,7 @@ AHEAD = 8
 
 
 class Budget:
-    """A limit on the memory of the runs under way. A run that alone needs more still runs, alone."""
+    """A limit on the memory of the runs in progress. A run that alone needs more still runs, alone."""
 
     def __init__(self, limit_bytes: int, shared_bytes: Callable[[], int] = lambda: 0) -> None:
         """Starts with nothing taken; `shared_bytes` says what all runs hold together, such as traces."""
@@ -105,7 +105,7 @@ class LocalBackend:
         return found
 
     def close(self) -> None:
-        """Stops the threads; a run under way ends within a tenth of a second."""
+        """Stops the threads; a run in progress ends within a tenth of a second."""
         self._stop.set()
         for _ in self._workers:
             self._todo.put(None)

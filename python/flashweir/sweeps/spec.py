@@ -11,7 +11,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError
-from flashweir.importing.device import converted
+from flashweir.importing.device import converted, note
 from flashweir.names import hint
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis, Label, axis
@@ -353,6 +353,8 @@ def _check_run(spec: SweepSpec) -> None:
               if "device" in settings]  # fmt: skip
     options = {name: value for name, value in spec.run.items() if name not in _OF_TRACES}
     for device in dict.fromkeys([spec.device, *chosen]):
+        if device:
+            note(str(device))
         asked = device and converted(str(device))
         _native.plan(json.dumps({"workloads": [PROBE], "device": asked, **options}))
 

@@ -206,7 +206,7 @@ class Drive:
 
     def together(self) -> None:
         """Cycle filling: the first station that must collect does, and with it those with few spare blocks."""
-        # A station that has nothing to do in the step under way has made it: nobody waits for that.
+        # A station that has nothing to do in the step in progress has made it: nobody waits for that.
         self.make_owed()
         at_rest = not any(self.holds_up(station) for station in self.stations)
         if self.initiator is not None and at_rest and self.step == "erase":

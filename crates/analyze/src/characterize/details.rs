@@ -20,7 +20,7 @@ use flashweir_trace::{Op, Request, SECTOR_BYTES};
 pub struct Microscopic {
     /// From the end of a request to the start of the next.
     pub seek: SeekDistance,
-    /// Life cycles of what is touched, and after how long it is touched again.
+    /// Life cycles of touched sectors, and the time between two touches.
     pub life: Life,
     /// Where requests start, over their numbers.
     pub map: AddressMap,
@@ -57,7 +57,7 @@ struct Side {
     number: u64,
 }
 
-/// Everything but the macroscopic view, under way.
+/// Everything but the macroscopic view, in progress.
 pub(super) struct Details {
     reads: Side,
     writes: Side,

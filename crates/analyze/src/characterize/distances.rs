@@ -98,7 +98,7 @@ impl Distances {
             }
             let hit = hits.iter().sum::<f64>() + missing;
             curve.push(MissRatio {
-                // A cache of one block more than the distance holds what is touched again.
+                // A cache of one block more than the distance holds the block until it is reused.
                 cache_bytes: least_of(bin as u64 + 1).saturating_mul(block_bytes),
                 miss_ratio: (1.0 - hit / touches).clamp(0.0, 1.0),
                 error: if exact { 0.0 } else { error(&hits, &totals, missing, touches) },

@@ -1,5 +1,5 @@
 //! Life spans and life cycles of addresses, in request numbers (Yang 2009, section 5.2.2): how hot data is, and how hot and
-//! cold data mix; and after how long an address is touched again.
+//! cold data mix; and the time between two touches of an address.
 //!
 //! Exact to the sector, and yet not a record a sector: neighbours with the same history are one piece. Chunks of 256
 //! sectors hold their pieces in order. If pieces get too many, half of the units of space are forgotten, chosen by hash:

@@ -33,13 +33,13 @@ pub struct Life {
     pub hottest: Option<Hottest>,
     /// Bytes by life cycle, rounded up to whole requests: 0 is what was touched once.
     pub cycles: Vec<PowerBin>,
-    /// Bytes by how many requests of the operation later they were touched again.
+    /// Bytes by how many requests of the operation later they were reused.
     pub interval_requests: Vec<PowerBin>,
-    /// Bytes by how many nanoseconds later they were touched again.
+    /// Bytes by how many nanoseconds later they were reused.
     pub interval_ns: Vec<PowerBin>,
-    /// Half of all bytes that were touched again were after no more requests, to a power of two.
+    /// Half of all bytes that were reused were after no more requests, to a power of two.
     pub median_interval_requests: Option<u64>,
-    /// Half of all bytes that were touched again were after no more nanoseconds, to a power of two.
+    /// Half of all bytes that were reused were after no more nanoseconds, to a power of two.
     pub median_interval_ns: Option<u64>,
     /// Life cycles over the address space.
     pub over_space: Vec<LifeRow>,

@@ -58,7 +58,7 @@ pub(super) struct Touch {
     pub(super) weight: u64,
 }
 
-/// After how long sectors are touched again, in sectors.
+/// Reuse distances of sectors, in sectors.
 pub(super) struct Intervals {
     pub(super) requests: Powers,
     pub(super) ns: Powers,

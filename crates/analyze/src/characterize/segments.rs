@@ -17,7 +17,7 @@ const STRETCHES: usize = 128;
 pub(super) struct Stretch {
     pub(super) reads: Counts,
     pub(super) writes: Counts,
-    /// Trims and flushes.
+    /// Discards and flushes.
     pub(super) others: u64,
     requests: u64,
     first_ns: Option<u64>,

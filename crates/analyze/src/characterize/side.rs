@@ -1,5 +1,5 @@
 //! The macroscopic view of one operation (Yang 2009, section 5.1): how much is touched for the first time and how much
-//! again, sequentially or at random; how long requests are, and how they are aligned.
+//! again, sequentially or at random; request sizes, and their alignment.
 
 use serde::Serialize;
 

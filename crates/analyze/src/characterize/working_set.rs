@@ -90,7 +90,7 @@ impl WorkingSets {
         self.by_number.at(now.number).fresh += weight;
     }
 
-    /// A block is touched again.
+    /// A repeated touch of a block.
     #[inline]
     pub(super) fn again(&mut self, last: Touched, now: Touched, weight: f64) {
         again(&mut self.by_time, last.time_ns, now.time_ns, weight);

@@ -24,7 +24,7 @@ pub(super) struct Write {
     pub(super) bytes: u64,
     /// From issue to completion, ns.
     pub(super) response_ns: u64,
-    /// Time by which it put off the end of all that was issued before, ns. With one request under way that is its response time; with
+    /// Time by which it put off the end of all that was issued before, ns. With one outstanding request that is its response time; with
     /// several, what one stall takes counts once and not for each that waits behind it.
     pub(super) cost_ns: u64,
     /// Bytes written since its first page was last written; `None` for a first write.
@@ -44,7 +44,7 @@ pub struct Log {
     pub(super) untimed: u64,
     pub(super) bytes: u64,
     pub(super) distinct_bytes: u64,
-    /// Time in which no request was under way, between the first and the last, ns.
+    /// Time in which no request was outstanding, between the first and the last, ns.
     pub(super) idle_ns: u64,
     /// From the first issue to the last completion, ns.
     pub(super) span_ns: u64,
@@ -96,7 +96,7 @@ impl Log {
         });
     }
 
-    /// Mean number of requests under way while there was one.
+    /// Mean number of outstanding requests while there was one.
     pub(super) fn depth(&self) -> f64 {
         let busy = self.span_ns.saturating_sub(self.idle_ns);
         if busy == 0 { 1.0 } else { self.response_ns as f64 / busy as f64 }

@@ -71,7 +71,7 @@ pub struct Diagnosis {
     pub written_bytes: u64,
     /// Bytes of different addresses that they wrote, in steps of 4 KiB.
     pub distinct_bytes: u64,
-    /// Mean number of requests under way.
+    /// Mean number of outstanding requests.
     pub depth: f64,
     /// Usual cost of a byte on this drive, ns: one in twenty of the runs of 64 writes costs less.
     pub usual_pbr_ns_per_byte: f64,

@@ -1,4 +1,4 @@
-//! A collection under way, by whatever method, and its orderly end.
+//! A collection in progress, by whatever method, and its orderly end.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

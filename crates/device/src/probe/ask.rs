@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Target, Timing, is_simulated};
 /// Between two calls of the progress function, and requests between two looks at the clock.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 const LOOK: u64 = 64;
-/// Bytes of each request with which a drive is filled, and of each TRIM; requests of a fill that are under way.
+/// Bytes of each request with which a drive is filled, and of each TRIM; requests of a fill that are outstanding.
 const FILL_BYTES: u64 = 128 * 1024;
 const TRIM_BYTES: u64 = 64 << 20;
 const FILL_DEPTH: u32 = 8;

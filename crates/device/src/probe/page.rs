@@ -12,7 +12,7 @@ const WHOLE: f64 = 0.99;
 /// Reads or writes of each size.
 const READS: usize = 1500;
 const WRITES: usize = 9;
-/// Reads under way, so that every die is busy.
+/// Outstanding reads, so that every die is busy.
 const DEPTH: u32 = 256;
 /// Share of the requests a second at one block below which a size takes more than one page.
 const ONE_PAGE: f64 = 0.75;

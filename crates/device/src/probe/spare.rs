@@ -60,7 +60,7 @@ pub(super) struct Spare {
     pub(super) planes: Option<u64>,
     /// Spare / logical: the middle of what makes so many blocks.
     pub(super) op_ratio: Option<f64>,
-    /// True if moved pages have a block of their own.
+    /// True if relocated pages have a block of their own.
     pub(super) two_frontiers: bool,
     /// True if pages of a die go to its planes in turn, and not by their address.
     pub(super) turns: bool,
@@ -137,7 +137,7 @@ struct Halves {
 }
 
 impl Halves {
-    /// Writes of each plane before its first collection that moved pages.
+    /// Writes of each plane before its first collection that relocated pages.
     fn firsts(&self, units: u64) -> Vec<f64> {
         let units = units as usize;
         let first = |unit: usize| self.moved.iter().find(|number| *number % units == unit);
@@ -259,7 +259,7 @@ fn in_order(
     found: &mut Spare,
 ) -> Result<(), Error> {
     let units = pages.dies * halves.planes;
-    // Half a block, or all of one if moved pages have blocks of their own.
+    // Half a block, or all of one if relocated pages have blocks of their own.
     let block = round_to_u64(2.2 * halves.distance) * units;
     let counted = (block * BLOCKS).min(pages.count / units * units).min(MAX_WRITES);
     // Overwriting the same pages again and again gathers invalid pages, until there is nothing else to collect.

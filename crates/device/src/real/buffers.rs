@@ -10,7 +10,7 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 /// Alignment that every drive takes.
 const PAGE_BYTES: usize = 4096;
 
-/// Aligned memory. The kernel reads and writes it through the pointer while a request is under way; nobody holds a reference then.
+/// Aligned memory. The kernel reads and writes it through the pointer while a request is outstanding; nobody holds a reference then.
 #[derive(Debug)]
 pub(super) struct Buffer {
     start: NonNull<u8>,
@@ -43,7 +43,7 @@ impl Buffer {
         self.start.as_ptr()
     }
 
-    /// The memory, while no request is under way in it.
+    /// The memory, while no request is outstanding in it.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the memory is as long as the layout, initialised, and borrowed with the buffer.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
@@ -62,7 +62,7 @@ impl Drop for Buffer {
 pub(super) struct Content {
     state: u64,
     align_bytes: usize,
-    /// Where everything that is read goes: nobody looks at it. The system gives only what is touched.
+    /// Where everything that is read goes: nobody looks at it. The system gives only pages that are touched.
     reads: Buffer,
 }
 
@@ -85,7 +85,7 @@ impl Content {
         self.reads.as_mut_ptr()
     }
 
-    /// The same, while no request is under way.
+    /// The same, while no request is outstanding.
     pub(super) fn reads_mut(&mut self) -> &mut [u8] {
         self.reads.bytes_mut()
     }

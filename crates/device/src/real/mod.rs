@@ -29,7 +29,7 @@ pub(crate) use clock::Clock;
 use device::Device;
 use uring::Ring;
 
-/// Most requests under way on a real drive.
+/// Most outstanding requests on a real drive.
 pub const MAX_DEPTH: u32 = 4096;
 
 /// A block device or a file.
@@ -102,7 +102,7 @@ fn check_depth(what: &str, depth: u32) -> Result<(), Error> {
     if (1..=MAX_DEPTH).contains(&depth) {
         return Ok(());
     }
-    let expected = format!("expected 1 to {MAX_DEPTH} requests under way on a real drive");
+    let expected = format!("expected 1 to {MAX_DEPTH} outstanding requests on a real drive");
     Err(Error::Setting { what: format!("{what} {depth}"), expected })
 }
 

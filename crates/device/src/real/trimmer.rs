@@ -13,7 +13,7 @@ use super::Clock;
 use super::device::discard;
 use crate::safety::Kind;
 
-/// Discards under way at once at most; more wait for their turn, which is part of their latency.
+/// Outstanding discards at once at most; more wait for their turn, which is part of their latency.
 const THREADS: usize = 8;
 
 /// A discard that is done: its tag, when, ns, and how it went.

@@ -1,4 +1,4 @@
-//! Many requests under way, through io_uring. One thread hands requests over and takes completions up: between two due times it looks
+//! Many outstanding requests, through io_uring. One thread hands requests over and takes completions up: between two due times it looks
 //! at the queue of completions, which is memory, or waits in the kernel for whichever is first, a completion or the time.
 
 use std::os::fd::RawFd;
@@ -20,7 +20,7 @@ use crate::{Error, Timing};
 /// User data of the event by which threads that discard make themselves heard.
 const EVENT: u64 = u64::MAX;
 
-/// A request under way.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     request: Request,
@@ -32,7 +32,7 @@ struct Flight {
     done: u64,
 }
 
-/// The ring, and who is under way in it.
+/// The ring, and the requests in it.
 pub(super) struct Ring {
     uring: IoUring,
     depth: u32,
@@ -66,7 +66,7 @@ impl Ring {
     fn submit(&mut self, entry: &squeue::Entry) -> Result<(), Errno> {
         loop {
             // SAFETY: memory that an entry points to is a buffer of this ring or the shared one of reads, both of which live until
-            // nothing is under way (`Drop`); its file is open as long as the target.
+            // nothing is outstanding (`Drop`); its file is open as long as the target.
             if unsafe { self.uring.submission().push(entry) }.is_ok() {
                 break;
             }
@@ -271,7 +271,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Takes up what is complete. The first request that failed ends the call, when all that is under way has ended.
+    /// Takes up what is complete. The first request that failed ends the call, when all that is outstanding has ended.
     fn reap(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         let mut watch = false;
@@ -327,7 +327,7 @@ impl Call<'_> {
         (self.sink)(record(&request, due_ns, issue_ns, end_ns))
     }
 
-    /// Lets everything under way end.
+    /// Lets everything outstanding end.
     fn drain(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         while self.ring.under_way > 0 {

@@ -32,7 +32,7 @@ use source::{Ahead, Outline};
 use supervise::{Tell, supervised};
 use tally::Tally;
 
-/// Requests under way while a target is preconditioned.
+/// Outstanding requests while a target is preconditioned.
 const PRECONDITION_DEPTH: u32 = 32;
 /// The share of requests that may be late before it is said whether the processor or the drive was the limit.
 const LATE_SHARE: f64 = 0.01;

@@ -21,13 +21,13 @@ pub enum Pace {
     /// At the trace's times, stretched by a factor.
     #[default]
     Original,
-    /// As fast as the drive takes them, many under way.
+    /// As fast as the drive takes them, many outstanding.
     Asap,
-    /// As soon as fewer than a number are under way.
+    /// As soon as fewer than a number are outstanding.
     Closed,
 }
 
-/// Requests under way as fast as possible, where nothing else is said.
+/// Outstanding requests as fast as possible, where nothing else is said.
 const ASAP_DEPTH: u32 = 64;
 
 /// A replay.
@@ -43,7 +43,7 @@ pub struct ReplaySpec {
     pub timing: Pace,
     /// Factor on the trace's times.
     pub scale: f64,
-    /// Most requests under way; `None` is what the timing implies.
+    /// Most outstanding requests; `None` is what the timing implies.
     pub depth: Option<u32>,
     /// I/O engine for real drives.
     pub engine: Engine,
@@ -122,7 +122,7 @@ impl ReplaySpec {
             return refuse("scale", "it with timing original: otherwise the trace's times are not used");
         }
         if self.depth == Some(0) {
-            return refuse("depth 0", "at least 1 request under way");
+            return refuse("depth 0", "at least 1 outstanding request");
         }
         if self.engine == Engine::Sync && self.depth.is_some_and(|depth| depth > 1) {
             return refuse("engine sync with a depth above 1", "depth 1, or engine io_uring");

@@ -17,7 +17,7 @@ const CHUNK_BYTES: u64 = MIB;
 const END_BYTES: u64 = 16 * MIB;
 /// Bytes of a sample.
 const SAMPLE_BYTES: u64 = 64 << 10;
-/// Reads under way at once while a device is sampled.
+/// Outstanding reads at once while a device is sampled.
 const THREADS: u64 = 4;
 /// Alignment of memory and addresses that every drive takes past the page cache.
 const ALIGN: usize = 4096;

@@ -24,7 +24,7 @@ use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 /// Seed of preconditioning over that of the drive: of runs it is another one, and what was measured of targets stays as it is.
 const OTHER_SEED: u64 = 0x5EED_0F0E_7A11 ^ 0x9e37_79b9_7f4a_7c15;
 
-/// A request under way.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     request: Request,
@@ -134,7 +134,7 @@ impl SimTarget {
         Ok(())
     }
 
-    /// Lets time pass until fewer than `depth` are under way.
+    /// Lets time pass until fewer than `depth` are outstanding.
     fn make_room(&mut self, depth: u32, sink: &mut Sink<'_>) -> Result<(), Error> {
         while self.under_way.len() >= depth.max(1) as usize {
             self.drive.advance_to_completion(u64::MAX)?;
@@ -212,7 +212,7 @@ impl Target for SimTarget {
         sink: &mut dyn FnMut(LogRecord) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let done = self.run(requests, timing, sink);
-        // Also after an error: what is under way ends.
+        // Also after an error: what is outstanding ends.
         let ended = self.make_room(1, sink);
         done.and(ended)
     }

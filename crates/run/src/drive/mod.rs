@@ -231,7 +231,7 @@ impl Drive {
         })
     }
 
-    /// A second drive in the same state, requests under way included. Maps are shared until one side writes them, so this is cheap. An
+    /// A second drive in the same state, outstanding requests included. Maps are shared until one side writes them, so this is cheap. An
     /// allocator outside stays with the original: the fork keeps the last allocation.
     #[must_use]
     pub fn fork(&mut self) -> Self {

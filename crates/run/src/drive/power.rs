@@ -93,7 +93,7 @@ impl Drive {
         Ok(PowerCut { outcome, rebuild_ns })
     }
 
-    /// Lets everything end that is under way, and empties the write buffer. Nobody hears of what completes.
+    /// Lets everything end that is outstanding, and empties the write buffer. Nobody hears of what completes.
     fn settle(&mut self) -> Result<(), Error> {
         if self.outstanding() > 0 || self.simulation.buffered_pages() > 0 {
             let time_ns = self.state.now_ns;

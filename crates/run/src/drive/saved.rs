@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::external::Decide;
 
 impl Drive {
-    /// Writes the drive's complete state to a file, requests under way and completions that were not polled included. The file appears
+    /// Writes the drive's complete state to a file, outstanding requests and completions that were not polled included. The file appears
     /// once it is on the disk, in place of one of that name; after a crash there is one of the two.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         self.check_goes_on()?;

@@ -99,7 +99,7 @@ impl Drive {
     }
 
     /// Advances until nothing is outstanding; asks now and then whether to go on, and returns false if not. Flash commands that no
-    /// request waits for may still be under way, and pages that wait in the write buffer stay there.
+    /// request waits for may still be outstanding, and pages that wait in the write buffer stay there.
     pub fn drain_while(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<bool, Error> {
         self.check_goes_on()?;
         let mut kept = std::collections::VecDeque::new();

@@ -1,7 +1,7 @@
 //! Contents of flash at an instant, and the mapping that a rebuild finds there.
 //!
 //! After a power cut the drive reads the spare areas of all pages. For each logical page the image with the highest
-//! sequence counts, unless the journal of trims has a higher one for it. Here the images of each logical page are kept
+//! sequence counts, unless the journal of discards has a higher one for it. Here the images of each logical page are kept
 //! in a list, so that this is known after every change; [`Flash::rebuild`] does it from nothing.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl Found {
 /// No page: the end of a list.
 const END: u32 = u32::MAX;
 
-/// The pages that can be read, and the trims that are journalled.
+/// The pages that can be read, and the discards that are journalled.
 #[derive(Clone, Debug)]
 pub(super) struct Flash {
     /// By physical page.

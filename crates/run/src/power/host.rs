@@ -1,6 +1,6 @@
 //! Promises to the host, checked against the contents of flash.
 //!
-//! A sector has a history of versions: writes and trims, in the order in which they took effect. Two of them count: the
+//! A sector has a history of versions: writes and discards, in the order in which they took effect. Two of them count: the
 //! newest one that was *acknowledged*, and the newest one that a flush has *promised*, which is the newest that was
 //! acknowledged before the flush was issued. A version is lost if an older one is found on flash. A request is *open*
 //! until each of its sectors is found in its own version or a newer one. It *survives* while at least one of its
@@ -84,7 +84,7 @@ pub(super) struct Host {
     lost: BTreeSet<u64>,
     /// Sectors found of each write of which any is found.
     survivors: BTreeMap<u64, u32>,
-    /// Trims that are not journalled.
+    /// Discards that are not journalled.
     trims: BTreeMap<u64, Trim>,
     totals: [u64; 2],
 }

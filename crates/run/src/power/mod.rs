@@ -8,7 +8,7 @@
 //!
 //! Rules for an instant: a page can be read once its program has ended. A page that a command of many copies writes
 //! can be read once its own copy has ended (the command's last one, if the command made way for reads in between). A
-//! block is gone from the start of its erase. Trims are journalled when a flush is done, and before an erase takes an
+//! block is gone from the start of its erase. Discards are journalled when a flush is done, and before an erase takes an
 //! image that one of them made stale. All events at the instant of a cut take effect before it.
 
 mod cuts;
@@ -34,7 +34,7 @@ use cuts::Plan;
 use flash::Flash;
 use host::Host;
 
-/// Event at an instant. Events at the same one take effect in this order: trims, flash, acknowledgements, flushes.
+/// Event at an instant. Events at the same one take effect in this order: discards, flash, acknowledgements, flushes.
 #[derive(Clone, Debug)]
 enum Event {
     Trim { lpn: u64, trim: Trim },

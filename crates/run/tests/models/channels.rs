@@ -90,13 +90,13 @@ struct Channel<F> {
     busy: Busy,
     until: u64,
     collection: Collection,
-    /// Cycle filling: takes part in the collection under way.
+    /// Cycle filling: takes part in the collection in progress.
     follows: bool,
     /// Cycle filling: has still to take the step that the initiator is at.
     owes: bool,
 }
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug)]
 struct Run<F> {
     drive: Drive,
@@ -109,7 +109,7 @@ struct Run<F> {
     stream: Stream,
     /// True if the host waits for room.
     full: bool,
-    /// Cycle filling: the channel that started the collection under way.
+    /// Cycle filling: the channel that started the collection in progress.
     initiator: Option<usize>,
     outcome: Outcome,
 }

@@ -86,7 +86,7 @@ impl Outcome {
 /// A page that waits, possibly for pieces of several requests.
 type Entry = Piece;
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug)]
 pub(crate) struct Run {
     drive: Drive,

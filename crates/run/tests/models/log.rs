@@ -110,7 +110,7 @@ impl Log {
     }
 
     /// Erases the oldest log block, after moving what is still valid in it to the newest one. Returns how many pages
-    /// that were. (The moved pages go to the erased block outside the log, whose place the victim takes: as many free
+    /// that were. (The relocated pages go to the erased block outside the log, whose place the victim takes: as many free
     /// places as if the victim were erased first.)
     pub(crate) fn erase_oldest(&mut self) -> u32 {
         let victim = self.order.pop_front().expect("only a full log is collected");

@@ -196,7 +196,7 @@ fn drives() -> Vec<Drive> {
     drives
 }
 
-/// Small and large writes, at random and in sequence, with flushes, trims and this percentage of reads.
+/// Small and large writes, at random and in sequence, with flushes, discards and this percentage of reads.
 fn requests(count: u64, sectors: u64, seed: u64, reads: u64) -> Vec<Request> {
     let mut state = seed;
     let mut below = |bound: u64| {

@@ -81,7 +81,7 @@ fn precondition(config: &Config, simulation: &mut Simulation, spec: &Spec) {
     simulation.end_of_preconditioning();
 }
 
-/// A drive under way.
+/// A drive in progress.
 pub(crate) struct Run {
     simulation: Simulation,
     requests: Generator,

@@ -4,7 +4,7 @@ use crate::theory::closed_forms::timing::{Times, closed_queue_rate};
 use crate::theory::closed_forms::write_amplification::greedy;
 use crate::theory::drive::{Drive, Outcome, Shape, assert_close, full};
 
-/// Requests under way: more than any of these drives can use.
+/// Outstanding requests: more than any of these drives can use.
 const DEEP: u32 = 256;
 
 /// One channel of so many dies with these times, in whole nanoseconds.

@@ -15,7 +15,7 @@ use crate::tenants::{Allocation, Placement};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {}
 
-/// The channels of a group, and whose turn it is.
+/// The channels of a group, and the one that is next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Set {
     channels: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Whose turn it is within a channel: consecutive pages differ in chip first, then die, then plane.
+//! Order of turns within a channel: consecutive pages differ in chip first, then die, then plane.
 
 use serde::{Deserialize, Serialize};
 

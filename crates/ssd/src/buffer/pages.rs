@@ -1,5 +1,5 @@
 //! The shared pages of the buffer. A write to a page that waits joins it, if the configuration lets it; a page leaves when its
-//! program is done, in the order of `waiting.rs`. Each unit has at most one page of the buffer under way (under dynamic allocation there is one queue
+//! program is done, in the order of `waiting.rs`. Each unit has at most one page of the buffer in flight (under dynamic allocation there is one queue
 //! for all units).
 //!
 //! An *entry* is a page of a unit; it takes as much room as it holds pages of flash, which is one unless channels or
@@ -125,7 +125,7 @@ pub(crate) struct WriteBuffer {
     barrier: u64,
     /// Entries before this number do so, too, because they are as old as they may be.
     aged: u64,
-    /// True for each queue whose unit has an entry under way.
+    /// True for each queue whose unit has an entry in flight.
     under_way: Vec<bool>,
     /// All entries by order of entry.
     live: Ages,
@@ -358,7 +358,7 @@ impl WriteBuffer {
     }
 
     /// Forgets a page (TRIM): nothing is read from the buffer any more. Returns the youngest of its entries that waited, with its
-    /// slot; to be called until there is none. One under way stays until it is done.
+    /// slot; to be called until there is none. One in flight stays until it is done.
     pub(crate) fn forget(&mut self, lpn: u64) -> Option<(u32, Left)> {
         let slot = self.by_lpn.remove(lpn)?;
         let Entry { in_flight, is_out, queue, sequence, place, older, .. } = self.entries[slot as usize];

@@ -253,7 +253,7 @@ const TABLE: [NoEffect; 23] = [
     },
     NoEffect {
         keys: "tenants.turns, alloc.kind=striped, buffer.bytes, host.queue_depth=1 or host.slots=1",
-        reason: "pages only wait for a channel under dynamic allocation without a buffer, with several requests under way",
+        reason: "pages only wait for a channel under dynamic allocation without a buffer, with several outstanding requests",
         applies: |config| {
             let waits = config.alloc.binds_late() && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
             config.tenants.turns != Turns::Arrival && !waits

@@ -81,7 +81,7 @@ impl Frame {
             page_bytes: config.page.0 * u64::from(config.bound_pages()) * mapped_pages / units_per_page,
             units_per_page,
             pages_per_block: u64::from(config.pages_per_block) * units_per_page / mapped_pages,
-            // One erased block a unit: moved pages go into it, and the block erased last takes its place. Then those kept in SLC mode.
+            // One erased block a unit: relocated pages go into it, and the block erased last takes its place. Then those kept in SLC mode.
             uncounted: besides_log.unwrap_or(0) + 1 + u64::from(config.slc.kept_blocks()),
             maps_blocks: besides_log.is_some(),
             data: share_of_data(config.alloc.parity()),

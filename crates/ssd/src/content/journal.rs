@@ -4,7 +4,7 @@
 //!
 //! Each page carries in its spare area its logical page and its *sequence*, a number that grows with every program of the
 //! host; copies keep it. A page may hold sectors of several requests, so each sector has a *version*, which stands for its
-//! request. Both are counted from one source, in the order in which writes and trims take effect.
+//! request. Both are counted from one source, in the order in which writes and discards take effect.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub(crate) struct Journal {
     trims: BTreeMap<u64, Trim>,
     /// The direct page first, then by entry of the buffer: logical page and versions.
     staged: Vec<(u64, Vec<u64>)>,
-    /// By number: what operations do that no command was handed over for.
+    /// By number: effects of operations that have no command yet.
     made: BTreeMap<u32, Vec<Change>>,
     /// By number: what commands do that have not been recorded yet.
     handed: BTreeMap<u32, Handed>,

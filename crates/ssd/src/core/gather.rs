@@ -85,7 +85,7 @@ impl<C: Content> Core<C> {
         self.shares = shares;
     }
 
-    /// Divides moved pages among units: those that they lie on, and those that they go to.
+    /// Divides relocated pages among units: those that they lie on, and those that they go to.
     fn divide(
         &mut self,
         superblocks: &Superblocks,

@@ -93,7 +93,7 @@ impl<C: Content> Core<C> {
         self.submit(now_ns, command, member, executor);
     }
 
-    /// Hands a command over, charged to the tenant whose turn it is.
+    /// Hands a command over, charged to the tenant that is served.
     #[inline]
     pub(super) fn submit(
         &mut self,

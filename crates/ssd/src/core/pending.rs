@@ -204,7 +204,7 @@ impl Pending {
         taken
     }
 
-    /// A command is made: it is charged to the tenant whose turn it is, if it takes any time.
+    /// A command is made: it is charged to the tenant that is served, if it takes any time.
     #[inline]
     pub(super) fn charge(&mut self, command: &Command, executor: &mut impl Executor) {
         if executor.takes_time() {

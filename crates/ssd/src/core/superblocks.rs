@@ -1,8 +1,8 @@
 //! From operations on superblocks to those on the units of their dies.
 //!
 //! The translation layer has a set of dies as one unit. Pages of the host get their places here ([`Core::at`]); what a collection
-//! moves is read on the dies where it lies and programmed on the dies whose turn it is: a command a unit for each, and an erase.
-//! Programs of moved pages wait for all reads of their operation, erases for all that was programmed before ([`Role`]).
+//! moves is read on the dies where it lies and programmed on the dies that are next: a command a unit for each, and an erase.
+//! Programs of relocated pages wait for all reads of their operation, erases for all that was programmed before ([`Role`]).
 
 use std::ops::Range;
 

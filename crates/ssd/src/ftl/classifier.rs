@@ -5,13 +5,13 @@
 //! [`Classes::written`] and [`Classes::collected`] tell what happened. Time is counted in pages that the host wrote to the
 //! map's units. State is a number of 32 bits a page where a classifier needs one, and a byte a block.
 //!
-//! - *stream*: the placement handle of the request. Moved pages go to one group (*initially isolated*), or to one a handle
+//! - *stream*: the placement handle of the request. Relocated pages go to one group (*initially isolated*), or to one a handle
 //!   (*persistently isolated*), in the words of NVMe's Flexible Data Placement (TP4146).
 //! - *generations*: a page that is moved for the n-th time goes to group n, or the last one.
 //! - *frequency*: the number of writes of a page, halved each time that as many pages were written as the map has; a group for
 //!   each power of two (as the counters of Hsieh, Kuo and Chang 2006, without their hashing).
 //! - *death-time*: SepBIT (Wang et al., FAST 2022, algorithm 1): a page that overwrites one that lived shorter than the mean
-//!   life of recent blocks of such pages is short-lived. Moved pages go by their age; those that were short-lived
+//!   life of recent blocks of such pages is short-lived. Relocated pages go by their age; those that were short-lived
 //!   have a group of their own.
 //! - *interval*: by the mean interval between writes, in a byte a page (`classifier/interval.rs`).
 //! - *age-groups*: a chain whose groups are queues of sizes that follow a model (`classifier/age_groups.rs`).
@@ -56,7 +56,7 @@ pub enum Classifier {
     External,
 }
 
-/// Groups of the host, and those of moved pages.
+/// Groups of the host, and those of relocated pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GroupCounts {
     pub(crate) host: u32,
@@ -69,7 +69,7 @@ impl GroupCounts {
         self.host + self.moved
     }
 
-    /// Blocks that a unit keeps erased beyond `gc.free_blocks`: a collection may open one for each group of moved pages. See
+    /// Blocks that a unit keeps erased beyond `gc.free_blocks`: a collection may open one for each group of relocated pages. See
     /// `page/groups.rs` for why this is enough.
     pub(crate) fn kept_blocks(self) -> u32 {
         self.moved - 1
@@ -113,7 +113,7 @@ impl Classifier {
 
 /// Collected blocks of short-lived pages over which their life is averaged (SepBIT's n_c).
 const RECENT: usize = 16;
-/// Ages, in mean lives of short-lived blocks, at which moved pages go to the next group (SepBIT's thresholds).
+/// Ages, in mean lives of short-lived blocks, at which relocated pages go to the next group (SepBIT's thresholds).
 const AGES: [u64; 2] = [4, 16];
 
 /// State of a classifier.
@@ -213,7 +213,7 @@ impl Classes {
         }
     }
 
-    /// The group, among those of moved pages, of a page that is moved out of a block of group `from` (counted over all).
+    /// The group, among those of relocated pages, of a page that is moved out of a block of group `from` (counted over all).
     pub(crate) fn of_moved(&self, map: usize, key: u32, from: u32) -> u32 {
         let host = self.counts.host;
         match self.classifier {
@@ -233,7 +233,7 @@ impl Classes {
             }
             Classifier::External => external::label(&self.maps[map].table, key),
             Classifier::AgeGroups => self.chain(map).map_or(0, |chain| chain.next(from) - host),
-            // Groups of moved pages: the short-lived, then by age.
+            // Groups of relocated pages: the short-lived, then by age.
             Classifier::DeathTime if from == 0 => 0,
             Classifier::DeathTime => {
                 let pages = &self.maps[map];

@@ -297,7 +297,7 @@ impl Ftl {
         }
     }
 
-    /// A collection that is under way is left for now: page mapping lets its victim go.
+    /// A collection that is in progress is left for now: page mapping lets its victim go.
     pub(crate) fn suspend(&mut self, unit: u32) {
         match self {
             Ftl::Page(page) => page.suspend(unit),

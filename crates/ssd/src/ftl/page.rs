@@ -3,7 +3,7 @@
 //!
 //! Glossary. *Frontier*: the block being written. *Held back*: erased blocks that a unit keeps (`gc.free_blocks`).
 //! With one frontier the pages of a victim go into an erased block, which then goes on as the host's frontier, and the
-//! victim, erased, takes its place; so all blocks but those held back are in use at all times. With two frontiers moved
+//! victim, erased, takes its place; so all blocks but those held back are in use at all times. With two frontiers relocated
 //! pages have a block of their own. Nothing here is timed, and no page ever changes its unit.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,7 +40,7 @@ pub struct Config {
     /// intervals (`interval`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for the others.
     #[schemars(range(min = 1, max = super::classifier::MAX_GROUPS))]
     pub groups: Auto<u32>,
-    /// With `ftl.classifier=stream`: moved pages stay apart by handle too. Otherwise they share a group.
+    /// With `ftl.classifier=stream`: relocated pages stay apart by handle too. Otherwise they share a group.
     pub isolated: bool,
     /// With `ftl.classifier=external`: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to
     /// `simulate`.

@@ -1,4 +1,4 @@
-//! Closed loop: a fixed number of requests under way.
+//! Closed loop: a fixed number of outstanding requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Config {
-    /// Requests under way at the same time.
+    /// Outstanding requests at the same time.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_depth: u32,
 }
@@ -21,7 +21,7 @@ impl Default for Config {
     }
 }
 
-/// Completion times of the requests under way, for a drive that knows them at once.
+/// Completion times of the outstanding requests, for a drive that knows them at once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Window {
     depth: usize,

@@ -1,7 +1,7 @@
 //! The host's side: when requests reach the drive, and whose.
 //!
-//! Two modes. *Closed loop*: the next request enters as soon as fewer than `queue_depth` are under way; times of the
-//! workload are ignored. *Open loop*: every request enters at its own time, however many are under way; or, with
+//! Two modes. *Closed loop*: the next request enters as soon as fewer than `queue_depth` are outstanding; times of the
+//! workload are ignored. *Open loop*: every request enters at its own time, however many are outstanding; or, with
 //! `slots`, as soon as it has arrived and fewer than that are, and waits at the host until then.
 //!
 //! Where requests wait, an [`Arbiter`] chooses the next. The contract: the host marks the tenants that have a request waiting
@@ -49,14 +49,14 @@ pub use weights::Weights;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "mode", rename_all = "kebab-case")]
 pub enum HostMode {
-    /// As soon as fewer than `queue_depth` requests are under way.
+    /// As soon as fewer than `queue_depth` requests are outstanding.
     Closed(closed::Config),
     /// At the times of the workload.
     Open(open::Config),
 }
 
 impl HostMode {
-    /// Every request at its own time, however many are under way.
+    /// Every request at its own time, however many are outstanding.
     pub fn unlimited() -> Self {
         Self::Open(open::Config::default())
     }
@@ -137,7 +137,7 @@ impl Default for HostConfig {
 }
 
 impl HostConfig {
-    /// Most requests under way in an open loop, if that is limited.
+    /// Most outstanding requests in an open loop, if that is limited.
     pub fn slots(&self) -> Option<u32> {
         match &self.mode {
             HostMode::Closed(_) => None,
@@ -145,7 +145,7 @@ impl HostConfig {
         }
     }
 
-    /// Most requests under way; without a limit, more than there can be.
+    /// Most outstanding requests; without a limit, more than there can be.
     pub(crate) fn max_outstanding(&self) -> u32 {
         match &self.mode {
             HostMode::Closed(closed) => closed.queue_depth,

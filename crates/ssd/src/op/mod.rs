@@ -130,7 +130,7 @@ pub(crate) enum MapWork {
     Load,
     /// An entry that has changed has to make room.
     WriteBack,
-    /// A collection moved pages whose entries are not in RAM.
+    /// A collection relocated pages whose entries are not in RAM.
     Update,
 }
 

@@ -13,7 +13,7 @@ use crate::stats::{
     Completion, Counters, Drain, FlashCounts, Latencies, LatencyParts, Parts, Stats, Streams,
 };
 
-/// Simulated time may not pass this point, ns (146 years): what is under way then still fits 64 bits.
+/// Simulated time may not pass this point, ns (146 years): what is outstanding then still fits 64 bits.
 pub(super) const LAST_NS: u64 = 1 << 62;
 
 /// Books of a run.

@@ -203,7 +203,7 @@ impl Windows {
     }
 
     /// Serves what is still held back. The window that the end of the run cuts short is counted; nothing comes after it, so
-    /// nobody is asked who gets which channels then.
+    /// no allocator is asked then.
     pub(super) fn finish(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
         if !self.collector.is_empty() {
             if self.config.holds_back() {
@@ -344,7 +344,7 @@ impl Windows {
         candidates(&window.features, self.channels, self.hybrid, self.config.shortest())
     }
 
-    /// The sum of the latencies, ns, of what is under way and of these windows, if the first is served under this allocation
+    /// The sum of the latencies, ns, of what is in progress and of these windows, if the first is served under this allocation
     /// and the others under whatever is best for them. `before`: the allocation in force. A drive that can't go on costs more than any other.
     fn cost(
         &self,

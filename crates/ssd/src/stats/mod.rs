@@ -125,7 +125,7 @@ pub struct MapCounts {
     pub loads: u64,
     /// Translation pages written because an entry that has changed made room.
     pub write_backs: u64,
-    /// Translation pages written because a collection moved pages of data.
+    /// Translation pages written because a collection relocated pages of data.
     pub updates: u64,
     /// Translation pages that collections moved: copies, which count as such.
     pub moves: u64,

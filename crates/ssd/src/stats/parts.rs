@@ -68,7 +68,7 @@ pub struct Parts {
     pub wait_write: u64,
     /// Waiting for the die while it erased.
     pub wait_erase: u64,
-    /// Waiting for the die while it moved pages of a collection.
+    /// Waiting for the die while it relocated pages of a collection.
     pub wait_gc: u64,
     /// Waiting for the bus.
     pub wait_bus: u64,

@@ -109,7 +109,7 @@ impl View {
     }
 }
 
-/// A piece of work that is under way.
+/// A piece of work that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// Whose blocks or pages it is about.
@@ -128,7 +128,7 @@ impl Task {
     }
 
     /// A step was made. Returns the data blocks merged, if that was the last one of a collection. A write-back has one step, and so
-    /// has folding, asked for or on the way of a collection: they leave nothing under way.
+    /// has folding, asked for or on the way of a collection: they leave nothing in progress.
     pub(crate) fn made(&mut self, step: Step) -> Option<u64> {
         if self.work == Work::WriteBack || matches!(step, Step::Fold { .. }) {
             return None;

@@ -35,7 +35,7 @@ pub(crate) struct Candidate {
 }
 
 /// The candidates, the same in number and order for every window of a run; all channels for everybody, in the order of arrival,
-/// is the first. `statics`: also with pages placed by address. `shortest`: whose turn it is if not
+/// is the first. `statics`: also with pages placed by address. `shortest`: the tenant that is next if not
 /// in the order of arrival.
 pub(crate) fn candidates(
     features: &Features,

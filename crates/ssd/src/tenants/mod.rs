@@ -1,4 +1,4 @@
-//! Tenants: who gets which channels.
+//! Tenants and their channels.
 //!
 //! A tenant is a workload of the run (`Request.stream`). The *collector* cuts the requests of all tenants into *windows* and
 //! says of each what was in it (its *features*); an *allocator* answers with an [`Allocation`]: groups of tenants' reads and
@@ -133,7 +133,7 @@ impl TenantsConfig {
         !matches!(self.channels, ChannelsConfig::All(_))
     }
 
-    /// Whose turn it is where allocators choose not to serve in the order of arrival.
+    /// Order of tenants where allocators choose not to serve in the order of arrival.
     pub(crate) fn shortest(&self) -> Turns {
         if self.turns == Turns::ShortestFair { Turns::ShortestFair } else { Turns::Shortest }
     }

@@ -24,7 +24,7 @@ pub struct Converted {
     pub not_written: Vec<Tally>,
 }
 
-/// A conversion under way. Dropped before [`finish`](Self::finish), it leaves no file.
+/// A conversion in progress. Dropped before [`finish`](Self::finish), it leaves no file.
 pub struct Conversion {
     trace: Trace,
     writer: Writer,

@@ -1,5 +1,8 @@
 //! Detection of a file's format: by its name first, else by its content.
 
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::Format;
@@ -32,13 +35,31 @@ pub(crate) fn by_name(path: &Path) -> Option<Format> {
         .map(|(.., format)| format)
 }
 
-/// The format that the content of `path` fits.
+/// The format that the content of `path` fits. Standard input is looked at where it is a file, and is then where it was.
 pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
-    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    if is_pipe || is_standard(path) {
+    let failed = |source| TraceError::Io { path: path.to_owned(), source };
+    let pipe = || {
         let detail = "it is a pipe or a device, whose content can't be looked at beforehand".to_owned();
-        return Err(TraceError::UnknownFormat { path: path.to_owned(), detail });
+        TraceError::UnknownFormat { path: path.to_owned(), detail }
+    };
+    if is_standard(path) {
+        let mut stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
+        if !stdin.metadata().is_ok_and(|meta| meta.is_file()) {
+            return Err(pipe());
+        }
+        let at = stdin.stream_position().map_err(failed)?;
+        let found = by_sample(path);
+        stdin.seek(SeekFrom::Start(at)).map_err(failed)?;
+        return found;
     }
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Err(pipe());
+    }
+    by_sample(path)
+}
+
+/// The format that the start of a file fits.
+fn by_sample(path: &Path) -> Result<Format, TraceError> {
     let mut input = Input::open(path)?;
     let sample = input.peek(SAMPLE)?;
     let sample = &sample[..sample.len().min(SAMPLE)];

@@ -48,7 +48,7 @@ pub fn info(path: &Path, options: &Options) -> Result<Info, TraceError> {
     Ok(inspection.finish())
 }
 
-/// An [`info`] under way.
+/// An [`info`] in progress.
 pub struct Inspection {
     trace: Trace,
     batch: Vec<Request>,

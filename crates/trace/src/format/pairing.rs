@@ -10,7 +10,7 @@ const MAX_WAITING: usize = 1 << 16;
 /// Where the like of it is issued again after this time, a record's completion was lost: Linux gives a request up after 30 s.
 const LONGEST_NS: u64 = 30_000_000_000;
 
-/// Requests of one key that are looked through for the one that completed: more are under way only where completions are missing.
+/// Requests of one key that are looked through for the one that completed: more are outstanding only where completions are missing.
 const MAX_LOOKED_AT: usize = 1 << 10;
 
 /// Key of an outstanding request: its device, and its sector or sequence number.
@@ -128,7 +128,7 @@ impl Pairing {
         Some(held.record)
     }
 
-    /// Place of a record that has waited for `key` for longer than a request can be under way.
+    /// Place of a record that has waited for `key` for longer than a request can be outstanding.
     fn lost(&self, key: Key, now_ns: u64) -> Option<u64> {
         let (oldest, _) = self.waiting.get(&key).copied()?;
         (self.at(oldest)?.record.request.time_ns.saturating_add(LONGEST_NS) < now_ns).then_some(oldest)

@@ -33,7 +33,7 @@ pub struct Report {
     pub detected_by: &'static str,
     /// Assumptions about facts that the file does not give, in sentences.
     pub assumptions: Vec<String>,
-    /// Reads, writes and trims.
+    /// Reads, writes and discards.
     pub requests: u64,
     /// Reads.
     pub reads: u64,

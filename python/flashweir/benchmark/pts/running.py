@@ -40,6 +40,7 @@ def run_pts(
     erase: option.Erase = None,
     output: str | os.PathLike[str] | None = None,
     tell: Callable[[str], None] | None = None,
+    begin: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Tests a drive in steady state. Overwrites it.
 
@@ -50,6 +51,7 @@ def run_pts(
         scale: length of a minute of the specification, above 0 to 1; by the size of the target if not given.
         output: a file that has the result after each test.
         tell: is called with what is done.
+        begin: is called with the name of each test before it, its number and how many there are.
 
     Returns:
         `format`, `target`, `size_bytes`, `scale`, `seed`, `tests` (docs/guide/steady-state.md), `written_bytes` and
@@ -80,6 +82,8 @@ def run_pts(
                                       "complete": False}  # fmt: skip
             settings = trials.Settings(trials.MINUTE_S * share, _SATURATION_S * min(share / by_size, 1.0))
             for number, test in enumerate(chosen):
+                if begin is not None:
+                    begin(test, number + 1, len(chosen))
                 result["tests"].append(TESTS[test](driver, settings))
                 result |= {"written_bytes": driver.written, "complete": number + 1 == len(chosen)}
                 if output is not None:

@@ -1,44 +1,47 @@
 """Steady-state tests as tables and figures, in the form of the specification's report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flashweir.charts.model import Axis, Chart, Plot, Series
-from flashweir.reports.model import Block, Facts, Figure, Section, Table, Text
+from flashweir.charts.model import Axis, Bars, Chart, Plot, Series
+from flashweir.charts.units import duration
+from flashweir.reports import finding
+from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _UNITS = {"iops": "IOPS", "throughput": "MiB/s", "latency": "mean latency, us"}
 _HUNDRED = 100
+# Microseconds of a second.
+_S = 1e6
 _LATENCIES = ("mean", "p99999", "max")
 
 
 def tables(test: Mapping[str, Any]) -> list[Table]:
-    """Tables of a test."""
+    """Tables of a test; times are in the unit that suits each."""
     name = test["test"]
     if name == "read-under-writes":
-        rows: list[list[Any]] = [
+        rows: list[list[Content]] = [
             [f"{_HUNDRED * row['share']:.0f}%", round(row["offered_write_iops"]), round(row["write_iops"]),
-             *(round(row["read_us"][key], 1) for key in ("p50", "p99", "p999", "max"))] for row in test["rows"]
+             *(_time(row["read_us"][key]) for key in ("p50", "p99", "p999", "max"))] for row in test["rows"]
         ]  # fmt: skip
-        columns = ["load", "writes/s offered", "writes/s done", "read p50, us", "p99", "p99.9", "max"]
+        columns = ["load", "writes/s offered", "writes/s done", "read p50", "read p99", "read p99.9", "read max"]
         return [Table("Read latency under writes", columns, rows, fits=True)]
     if name == "write-saturation":
-        rows = [[round(row["capacities"], 2), round(row["at_s"], 3), round(row["iops"]), round(row["mib_s"], 1)]
+        rows = [[round(row["capacities"], 2), _time(row["at_s"] * _S), round(row["iops"]), round(row["mib_s"], 1)]
                 for row in test["rows"]]  # fmt: skip
-        return [Table("Write saturation", ["capacities written", "s", "IOPS", "MiB/s"], rows, fits=True)]
+        return [Table("Write saturation", ["capacities written", "at", "IOPS", "MiB/s"], rows, fits=True)]
     if name == "patterns":
         rows = []
         for row in test["rows"]:
-            times = (round(row["latency_us"][key], 1) for key in ("mean", "p99", "max"))
+            times = (_time(row["latency_us"][key]) for key in ("mean", "p99", "max"))
             rows.append([row["pattern"], round(row["iops"]), round(row["ratio"], 2), *times])
-        columns = ["pattern", "IOPS", "over random", "mean, us", "p99, us", "max, us"]
-        return [Table("Patterns of writes", columns, rows, fits=True)]
+        return [Table("Patterns of writes", ["pattern", "IOPS", "over random", "mean", "p99", "max"], rows, fits=True)]
     if name == "latency":
-        rows = [[_size(row["size"]), _mix(row), *(round(row["latency_us"][key], 1) for key in _LATENCIES)]
+        rows = [[_size(row["size"]), _mix(row), *(_time(row["latency_us"][key]) for key in _LATENCIES)]
                 for row in test["rows"]]  # fmt: skip
-        return [Table("Latency", ["size", "reads/writes", "mean, us", "p99.999, us", "max, us"], rows, fits=True)]
+        return [Table("Latency", ["size", "reads/writes", "mean", "p99.999", "max"], rows, fits=True)]
     metric = "iops" if name == "iops" else "mib_s"
     mixes = list(dict.fromkeys(row["read_share"] for row in test["rows"]))
     sizes = list(dict.fromkeys(row["size"] for row in test["rows"]))
@@ -53,14 +56,14 @@ def facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     if window := test.get("window"):
         reached = "steady" if window["steady"] else "not steady"
         text = (f"{reached}: {'samples' if test['test'] == 'write-saturation' else 'rounds'} {window['first_round']} to"
-                f" {window['last_round']}, mean {window['mean']:,.1f}, range {_HUNDRED * window['range']:.1f}%"
+                f" {window['last_round']}, mean {_level(test, window['mean'])}, range {_HUNDRED * window['range']:.1f}%"
                 f" (at most 20%), slope {_HUNDRED * window['slope']:.1f}% (at most 10%)")  # fmt: skip
         found.append(("steady state", text))
     if test["test"] == "read-under-writes":
         knee = test["knee"]
         text = "none: slow at the lightest load" if knee is None else (
             f"{_HUNDRED * knee['share']:.0f}% of {test['max_write_iops']:,.0f} writes/s, read p99 there"
-            f" {knee['read_p99_us']:,.1f} us")  # fmt: skip
+            f" {duration(knee['read_p99_us'])}")  # fmt: skip
         found.append(("knee", text))
     return found
 
@@ -87,7 +90,7 @@ def _charts(test: Mapping[str, Any]) -> list[Chart]:
             )
         ]
     if name == "patterns":
-        return []
+        return _of_patterns(test["rows"])
     course = test["tracked"]["by_round"]
     window = test["window"]
     x = list(range(1, len(course) + 1))
@@ -99,11 +102,27 @@ def _charts(test: Mapping[str, Any]) -> list[Chart]:
     ]
 
 
+def _of_patterns(rows: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    names = [row["pattern"] for row in rows]
+    rates: list[tuple[str, Sequence[float]]] = [("IOPS", [row["iops"] for row in rows])]
+    note = "; ".join(f"{row['pattern']} {row['ratio']:.2f}" for row in rows[1:])
+    lines = [Series(label, names, [row["latency_us"][key] for row in rows], style="points")
+             for key, label in (("mean", "mean"), ("p99", "p99"), ("max", "max"))]  # fmt: skip
+    return [
+        Bars("patterns-rate", "Write rate by pattern", Axis("IOPS"), names, rates, note=f"Over random writes: {note}."),
+        Plot("patterns-latency", "Write latency by pattern", Axis("pattern", "category"),
+             Axis("write latency, us", "log"), lines),
+    ]  # fmt: skip
+
+
 def sections(result: Mapping[str, Any]) -> list[Section]:
-    """The page: the finding, then a section for each test."""
-    found = [Section("In short", _finding(result))]
+    """The page: the finding with the first figure, then a section for each test."""
+    drawn = charts(result)
+    lead = drawn[0] if drawn else None
+    found = [finding.section(_finding(result), lead)]
     for test in result["tests"]:
-        blocks: list[Block] = [Facts(facts(test)), *(Figure(chart) for chart in _charts(test)), *tables(test)]
+        figures = [Figure(chart) for chart in _charts(test) if lead is None or chart.name != lead.name]
+        blocks: list[Block] = [Facts(facts(test)), *figures, *tables(test)]
         found.append(Section(test["test"], blocks))
     about = [
         ("target", str(result["target"])),
@@ -116,7 +135,7 @@ def sections(result: Mapping[str, Any]) -> list[Section]:
     return [*found, Section("Test", [Facts(about)])]
 
 
-def _finding(result: Mapping[str, Any]) -> list[Block]:
+def _finding(result: Mapping[str, Any]) -> list[str]:
     said = []
     for test in result["tests"]:
         if test["test"] == "read-under-writes":
@@ -126,28 +145,46 @@ def _finding(result: Mapping[str, Any]) -> list[Block]:
             said.append(f"Patterns: {best['pattern']} has {best['ratio']:.2f} times the rate of random writes.")
         elif window := test.get("window"):
             state = "steady" if window["steady"] else "not steady"
-            unit = _UNITS.get(test["test"], "IOPS")
-            said.append(f"{test['test']}: {window['mean']:,.0f} ({unit}), {state}.")
-    return [Text(" ".join(said), lead=True)]
+            said.append(f"{test['test']}: mean {_level(test, window['mean'])}, {state}.")
+    return said
 
 
 def print_result(result: Mapping[str, Any], out: "Console") -> None:
-    """Prints facts and tables of all tests."""
-    from rich.table import Table as Drawn
+    """Prints facts and tables of all tests: columns that don't fit beside each other go into further tables."""
+    from rich.text import Text as Drawn
+
+    from flashweir.tables import print_columns
 
     for test in result["tests"]:
         for table in tables(test):
-            drawn = Drawn(*table.columns, box=None, pad_edge=False, header_style="")
-            for column in drawn.columns[1:]:
-                column.justify = "right"
-            for row in table.rows:
-                drawn.add_row(*("-" if cell is None else f"{cell:,}" if not isinstance(cell, str) else cell
-                                for cell in row))  # fmt: skip
             out.print(table.caption, highlight=False, markup=False)
-            out.print(drawn, highlight=False, markup=False)
+            named = 2 if test["test"] == "latency" else 1
+            cells = [[_shown(row[place]) for row in table.rows] for place in range(len(table.columns))]
+            settings = dict(zip(table.columns[:named], cells[:named], strict=True))
+            groups = [{name: [Drawn(cell) for cell in column]}
+                      for name, column in zip(table.columns[named:], cells[named:], strict=True)]  # fmt: skip
+            print_columns(settings, None, groups, out)
         for label, text in facts(test):
             out.print(f"{label:<14}  {text}", highlight=False, markup=False, soft_wrap=True)
         out.print()
+
+
+def _shown(cell: Content) -> str:
+    if isinstance(cell, Cell):
+        return cell.text
+    return "-" if cell is None else cell if isinstance(cell, str) else f"{cell:,}"
+
+
+def _time(us: float) -> Cell:
+    return Cell(duration(us), us)
+
+
+def _level(test: Mapping[str, Any], mean: float) -> str:
+    """The mean of a window with its unit: the test tracks rates, or latencies."""
+    name = test["test"]
+    if name == "latency":
+        return duration(mean)
+    return f"{mean:,.1f} {_UNITS.get(name, 'IOPS')}"
 
 
 def _size(size: int) -> str:

@@ -74,7 +74,7 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
     empties = _empties(drive, volume, size.value) if filled and quick.value >= 1 else None
     over = size.times(1 / BAD_BYTES)
     verdict: Verdict = "good" if over.value >= _ERROR else "bad"
-    test = Test("buffer", over.value, over.low, over.high, verdict)
+    test = Test("buffer", over.value, over.low, over.high, verdict, _ERROR, _ERROR)
     return Buffer(size, not filled, empties, waits, program, test, _reason(size, quick, filled))
 
 

@@ -33,13 +33,15 @@ class Span:
 
 @dataclass(frozen=True)
 class Test:
-    """One test as the JSON has it."""
+    """One test as the JSON has it: with a band it is bad up to one ratio, and good from another on."""
 
     name: str
     ratio: float
     low: float
     high: float
     verdict: Verdict
+    bad_to: float | None = None
+    good_from: float | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The fields, rounded to what they are worth."""
@@ -80,7 +82,7 @@ def judged(name: str, found: Span, bad: float, good: float) -> Test:
         verdict = "good"
     elif found.high <= bad or (found.value <= bad and found.high <= good):
         verdict = "bad"
-    return Test(name, found.value, found.low, found.high, verdict)
+    return Test(name, found.value, found.low, found.high, verdict, bad, good)
 
 
 def measured(name: str, found: Span) -> Test:

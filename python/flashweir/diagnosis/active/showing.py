@@ -15,17 +15,31 @@ _LITTLE_SPARE, _MUCH_AMPLIFICATION = 0.05, 4.0
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The lines that the command prints."""
-    symptoms, drive = found["symptoms"], found["drive"]
-    if not found["admissible"]:
-        yield f"no flash: a read takes {found['read_us']:.3g} us, as a file in memory does; the rest says little."
-    bad = " and ".join(NAMES[name] for name, one in symptoms.items() if one["verdict"] == "bad")
-    yield _VERDICTS[found["verdict"]].format(bad=bad)
+    symptoms = found["symptoms"]
+    yield from verdict(found)
     yield ""
     for name, one in symptoms.items():
         yield f"{NAMES[name]}: {one['verdict']}: {one['reason']}"
     yield ""
-    buffered = found["buffer"]
-    shown = {
+    for name, said in values(found).items():
+        yield f"{name}: {said}"
+    yield ""
+    yield from advice(found)
+    yield f"{found['written_bytes'] / 1e6:,.0f} MB written in {found['elapsed_s']:.4g} s of the drive's time"
+
+
+def verdict(found: Mapping[str, Any]) -> Iterator[str]:
+    """The verdict in a sentence, after one about a target that is no flash."""
+    if not found["admissible"]:
+        yield f"no flash: a read takes {found['read_us']:.3g} us, as a file in memory does; the rest says little."
+    bad = " and ".join(NAMES[name] for name, one in found["symptoms"].items() if one["verdict"] == "bad")
+    yield _VERDICTS[found["verdict"]].format(bad=bad)
+
+
+def values(found: Mapping[str, Any]) -> dict[str, str]:
+    """Values of the drive with their intervals, by name."""
+    drive, buffered = found["drive"], found["buffer"]
+    return {
         "effective spare": _interval(drive["spare"], lambda value: f"{100 * value:.3g} %"),
         "mapping unit": _interval(drive["mapping_unit_bytes"], amount),
         "map cache": _interval(drive["map_cache_bytes"], amount),
@@ -34,11 +48,6 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         "longest stall": _interval(drive["stall_max_us"], lambda value: f"{value / 1e3:.3g} ms"),
         "time in stalls": _interval(drive["stall_time_share"], lambda value: f"{100 * value:.3g} %"),
     }
-    for name, said in shown.items():
-        yield f"{name}: {said}"
-    yield ""
-    yield from advice(found)
-    yield f"{found['written_bytes'] / 1e6:,.0f} MB written in {found['elapsed_s']:.4g} s of the drive's time"
 
 
 def advice(found: Mapping[str, Any]) -> Iterator[str]:

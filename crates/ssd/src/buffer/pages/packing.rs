@@ -6,7 +6,7 @@ use super::WriteBuffer;
 
 impl WriteBuffer {
     /// As [`WriteBuffer::ready`], where so many mapping units fill a page of flash: queues with a whole page. If there is none,
-    /// and nothing is under way that will make room, the queue with most of one.
+    /// and nothing is in flight that will make room, the queue with most of one.
     pub(crate) fn ready_pages(&self, per_page: u32) -> Vec<(u32, u32)> {
         let mut ready: Vec<(u32, u32)> = self.ready().collect();
         let filled = |head: &(u32, u32)| self.waiting(head.0);

@@ -18,7 +18,7 @@ fn coalesces_until_under_way_and_frees_its_place() {
     buffer.start(0, true);
     assert_eq!(buffer.join(&page(10, 0, 1, 0, 2)), None);
     let (second, older) = buffer.insert(&page(10, 0, 8, 0, 2)).expect("room");
-    assert_eq!(older, None, "what is under way is on flash to all others");
+    assert_eq!(older, None, "what is in flight is on flash to all others");
     assert_eq!(buffer.ready().count(), 0, "one page a unit at a time");
     assert_eq!(buffer.insert(&page(11, 0, 8, 1, 3)), None, "full");
     assert_eq!(buffer.find(10).map(|(slot, _)| slot), Some(second));
@@ -109,7 +109,7 @@ fn a_page_of_flash_takes_units_of_one_queue_and_one_version_of_each() {
     assert_eq!(buffer.next_in_page(0, slots[0]), Some(slots[1]));
     buffer.start(0, true);
     assert_eq!(buffer.next_in_page(0, slots[0]), None, "the version before is in it");
-    assert!(buffer.ready_pages(4).is_empty(), "something is under way");
+    assert!(buffer.ready_pages(4).is_empty(), "something is in flight");
     buffer.finish(slots[0]);
     buffer.finish(slots[1]);
     assert_eq!(buffer.ready_pages(4), [(1, slots[2])]);

@@ -6,7 +6,7 @@ use crate::ftl::classifier::GroupCounts;
 use crate::geometry::Geometry;
 use crate::refusal::ACTIVE_ZONES;
 
-/// Refuses a host's log with more zones under way than may be active.
+/// Refuses a host's log with more open zones than may be active.
 pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
     let Some(own) = config.ftl.zones().filter(|_| !config.ftl.is_zoned()) else { return Ok(()) };
     let Some(most) = own.max_active.0 else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! A classifier outside the engine (`crate::external`): it labels pages, block of writes by block of writes.
 //!
 //! Each time as many pages were written to a map as a block has, the function is shown these pages and names a group for
-//! each. The next version of a page goes to that group of the host, and the page, when it is moved, to that group of moved
+//! each. The next version of a page goes to that group of the host, and the page, when it is moved, to that group of relocated
 //! pages. A page that it was never shown is in group 0. State is 32 bits a page: the label, and the number of the question
 //! at which the page was last written, so lives are known to a block of writes.
 

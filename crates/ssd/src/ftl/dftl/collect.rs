@@ -1,6 +1,6 @@
 //! Collections of a drive whose map lies on flash.
 //!
-//! Victims hold data or translation pages, never both (`victim.rs` chooses them). Moved pages go to the frontier of their
+//! Victims hold data or translation pages, never both (`victim.rs` chooses them). Relocated pages go to the frontier of their
 //! kind; with two frontiers for data, to that of collected data. An entry of a moved
 //! data page that is cached is only marked as changed (*lazy copying*); of all others the translation pages are written,
 //! each once, when the victim's last page has been moved and before it is erased. Step by step, each of these updates is
@@ -46,7 +46,7 @@ impl Dftl {
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let takes = self.page.frontier_of_moves(unit).next < self.rules.pages_per_block;
         let opens = self.free(unit) > self.reserve(unit);
-        // The block of the host, where it is that of moved pages, too, has room then or may be opened.
+        // The block of the host, where it is that of relocated pages, too, has room then or may be opened.
         !self.is_short(unit, true) && (takes || opens || !self.page.rules.two_frontiers)
     }
 
@@ -299,7 +299,7 @@ impl Dftl {
         self.page.units[unit as usize].steps.emptied.back().copied()
     }
 
-    /// Updates a translation page for moved pages, those of block `last` among them, which is erased after it.
+    /// Updates a translation page for relocated pages, those of block `last` among them, which is erased after it.
     pub(super) fn update(&mut self, unit: u32, last: Option<u32>, ops: &mut Ops) -> Result<(), RunError> {
         let Some(page) = self.units[unit as usize].pending.pop_front() else { return Ok(()) };
         let at = self.unit_of(page, unit);

@@ -1,5 +1,5 @@
 //! Pages that were there before the run (`page/lay.rs`). Their entries were on flash, in translation pages that were there
-//! as well, so that looking them up costs what it costs on a drive that was written.
+//! as well, so that a look-up takes as long as on a drive that was written.
 
 use super::{Dftl, Frontier, Home, Ops, RunError};
 

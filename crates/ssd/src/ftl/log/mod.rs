@@ -8,7 +8,7 @@
 //!
 //! A page goes straight to its data block if that is empty or written up to just before it, so that a drive is filled
 //! in place. A unit has a physical block for each logical one, those of the log, and one more that is always erased:
-//! merges and moved pages go into it, and the block erased last takes its place. Pages that were never written,
+//! merges and relocated pages go into it, and the block erased last takes its place. Pages that were never written,
 //! or trimmed, do not exist: they are not copied, and a data block that has none left is not there.
 //!
 //! The files: `slots.rs` are the blocks of the log, `unit.rs` knows where the pages are, `merge.rs` has merges and

@@ -101,7 +101,7 @@ struct Bench {
     newest: BTreeMap<(u32, u32), u64>,
     versions: u64,
     unit_pages: u32,
-    /// Units that have a collection under way.
+    /// Units that have a collection in progress.
     under_way: Vec<bool>,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Unit {
     pub(super) sequential: Option<Sequential>,
     /// The log blocks that data blocks write to, if each has its own or prefers one.
     pub(super) own: Own,
-    /// Merges that the collection under way has made.
+    /// Merges that the collection in progress has made.
     pub(super) merges: u32,
     /// Of the victim, where data blocks are merged only if it is worth it.
     pub(super) plan: Plan,

@@ -202,7 +202,7 @@ impl PageFtl {
 }
 
 impl Unit {
-    /// Opens a block for moved pages.
+    /// Opens a block for relocated pages.
     fn open_collected(&mut self, rules: &Rules, worn: bool) -> Option<()> {
         let block =
             if worn { self.blocks.take_most_worn() } else { self.blocks.take_free(rules.least_worn_first) };

@@ -3,9 +3,9 @@
 //! A unit has one open block a group. The one of the host's group that was written last is [`Unit::host`], that of the group
 //! that pages were moved to last is [`Unit::collected`]; the others are *parked* here, and take their place when their turn comes.
 //!
-//! Why a collection never runs out of erased blocks, though it may have to open one for each of G groups of moved pages: a unit
+//! Why a collection never runs out of erased blocks, though it may have to open one for each of G groups of relocated pages: a unit
 //! keeps G - 1 blocks more than it needs for one group. Let f be the number of erased blocks, R the erased pages in open
-//! blocks of moved pages, and P the pages of a block. A collection moves fewer than P pages and frees a block, so f P + R never
+//! blocks of relocated pages, and P the pages of a block. A collection moves fewer than P pages and frees a block, so f P + R never
 //! falls below G P. If it must open blocks for the groups of a set S, these had less room together than what is moved to
 //! them, less than P; each other group has at most P. So R < P + (G - |S|) P, hence f P > (|S| - 1) P, and f is at least |S|.
 
@@ -34,7 +34,7 @@ pub struct GroupCounters {
 pub struct Placement {
     /// Groups that pages of the host go to, by number.
     pub host: Vec<GroupCounters>,
-    /// Groups that moved pages go to, by number.
+    /// Groups that relocated pages go to, by number.
     pub moved: Vec<GroupCounters>,
 }
 
@@ -49,9 +49,9 @@ struct Parked {
 /// Groups of a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct OfUnit {
-    /// Those of the host, then those of moved pages; the two that are in place are stale here.
+    /// Those of the host, then those of relocated pages; the two that are in place are stale here.
     parked: Vec<Parked>,
-    /// Groups in place: of the host, and of moved pages; counted over all.
+    /// Groups in place: of the host, and of relocated pages; counted over all.
     in_place: [u32; 2],
     /// Group of each block, and time of the map when it was opened.
     #[serde(with = "crate::raw")]
@@ -207,7 +207,7 @@ impl PageFtl {
         }
     }
 
-    /// A block was opened for the group of the host, or of moved pages, that is in place.
+    /// A block was opened for the group of the host, or of relocated pages, that is in place.
     pub(super) fn opened_block(&mut self, unit: u32, block: u32, moved: bool) {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
@@ -285,7 +285,7 @@ impl PageFtl {
         }
     }
 
-    /// True if a parked open block of the host's groups, or of those of moved pages, has no erased page: whichever group comes next, it
+    /// True if a parked open block of the host's groups, or of those of relocated pages, has no erased page: whichever group comes next, it
     /// may need another one.
     pub(super) fn some_group_is_full(&self, unit: u32, moved: bool) -> bool {
         let Some(groups) = &self.groups else { return false };
@@ -369,7 +369,7 @@ impl PageFtl {
         ops.padded(padded);
     }
 
-    /// The open block for moved pages, with an erased page.
+    /// The open block for relocated pages, with an erased page.
     fn open_moved(&mut self, unit: u32, ops: &mut Ops) -> Option<Frontier> {
         let state = &mut self.units[unit as usize];
         if !self.rules.is_at_end(state.collected) {

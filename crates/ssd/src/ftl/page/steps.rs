@@ -1,7 +1,7 @@
 //! Page mapping collected step by step, where others may get in between: one page is moved at a time, and between two of them the unit
 //! may write pages of the host.
 //!
-//! Moved pages go to the host's frontier, or to that of collected pages if it is another one. When that is full and no other block is free, they go into the block kept
+//! Relocated pages go to the host's frontier, or to that of collected pages if it is another one. When that is full and no other block is free, they go into the block kept
 //! erased; from then on the unit serves nobody before a block is erased in its place ([`PageFtl::must_collect`]).
 
 use std::collections::VecDeque;
@@ -96,7 +96,7 @@ impl PageFtl {
         self.erase_emptied(unit, ops)
     }
 
-    /// Where no victim waits to be erased, the one under way, or else the next one, does if it has nothing valid.
+    /// Where no victim waits to be erased, the one in progress, or else the next one, does if it has nothing valid.
     pub(in crate::ftl) fn find_empty(&mut self, unit: u32) {
         let steps = &self.units[unit as usize].steps;
         if !steps.emptied.is_empty() {
@@ -245,7 +245,7 @@ impl PageFtl {
         after
     }
 
-    /// As [`PageFtl::relocate`], for no group of moved pages.
+    /// As [`PageFtl::relocate`], for no group of relocated pages.
     #[inline]
     pub(in crate::ftl) fn carry(
         &mut self,

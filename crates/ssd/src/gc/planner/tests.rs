@@ -13,7 +13,7 @@ fn forwarding_has_four_start_conditions_and_one_to_stop() {
     assert!(!forward(View { dirty_pages: 1, ..view() }));
     assert!(!forward(View { others_must: false, ..view() }));
     assert!(!forward(View { spare_blocks: 6, ..view() }));
-    // Once under way, only a dirty page stops it.
+    // Once in progress, only a dirty page stops it.
     let under_way = View { under_way: true, ..view() };
     assert!(forward(View { buffer_full: false, others_must: false, spare_blocks: 6, ..under_way }));
     assert!(!forward(View { dirty_pages: 1, ..under_way }));

@@ -20,7 +20,7 @@ pub(super) enum Phase {
     Loading,
     /// Waits for the link, or is on it, towards the drive.
     Receiving,
-    /// Waits for its turn in the drive.
+    /// Waits to be next in the drive.
     Ready,
     /// The drive works at it.
     Inside,

@@ -1,6 +1,6 @@
 //! The events to come, in the order of their times; those of one instant in the order in which they were set.
 //!
-//! The next few are in a list in order, all others in a heap: where few things are under way, as nearly always, an event
+//! The next few are in a list in order, all others in a heap: where few things are in progress, as nearly always, an event
 //! takes its place among those few, and the next one is at the front.
 
 use std::cmp::Reverse;

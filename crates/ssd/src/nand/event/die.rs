@@ -40,11 +40,11 @@ pub(super) struct Active {
     pub(super) start_ns: u64,
     /// When it took the die for the last time, ns.
     pub(super) resumed_ns: u64,
-    /// When the phase under way ends, unless it waits for the bus, ns.
+    /// When the phase in progress ends, unless it waits for the bus, ns.
     pub(super) until_ns: u64,
-    /// When the array began with the phase under way, or goes on with it once it is resumed, ns.
+    /// When the array began with the phase in progress, or goes on with it once it is resumed, ns.
     pub(super) since_ns: u64,
-    /// True if the phase under way was suspended before.
+    /// True if the phase in progress was suspended before.
     pub(super) resumed: bool,
     /// Rest of the phase that is being suspended, ns.
     pub(super) stopped_ns: u64,

@@ -105,7 +105,7 @@ impl<P: Probe> TimePath for Events<P> {
         self.agenda.push(time_ns, Other::Tag(tag));
     }
 
-    /// Of commands under way a die's time counts as far as it has gone; a bus's time counts once the command is done.
+    /// Of commands in flight a die's time counts as far as it has gone; a bus's time counts once the command is done.
     fn times(&self) -> Times {
         let mut dies = self.usage.dies.clone();
         for (time, die) in dies.iter_mut().zip(&self.dies) {

@@ -62,7 +62,7 @@ fn mean_wait(
         events.submit(now_ns, read, Pages::default());
     }
     let reads = events.probe.take().commands;
-    // The last ones are still under way.
+    // The last ones are still in progress.
     assert!(reads.len() + 1000 > count as usize && reads.iter().all(|read| read.kind == CommandKind::Read));
     let waits: u64 = reads.iter().map(|read| read.start_ns - read.arrived_ns).sum();
     (waits as f64 / reads.len() as f64, read_ns as f64 / gap_ns)

@@ -1,4 +1,4 @@
-//! The order in which the commands of one die run: lists by kind and level, and whose turn it is.
+//! The order in which the commands of one die run: lists by kind and level, and the tenant that is next.
 
 use serde::{Deserialize, Serialize};
 

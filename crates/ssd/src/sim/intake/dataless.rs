@@ -36,7 +36,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.trim_now(tag, request)
     }
 
-    /// Trims pages of the buffer and of the flash. A reset of a zone ends with its erases.
+    /// Discards pages of the buffer and of the flash. A reset of a zone ends with its erases.
     pub(super) fn trim_now(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.array.begin();
         let page_sectors = self.core.page_sectors.get() as u32;

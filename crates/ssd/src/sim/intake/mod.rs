@@ -1,8 +1,8 @@
 //! The intake: how requests enter the drive, what they wait for, and when they are done. The same for both time paths.
 //!
-//! Glossary. *Slot*: place of a request under way; its number is the tag of its commands. *Unbound*: a page that dynamic
+//! Glossary. *Slot*: place of an outstanding request; its number is the tag of its commands. *Unbound*: a page that dynamic
 //! allocation can't place yet. *Stalled*: a request that waits for room in the write buffer, or for its turn behind one
-//! that does. *Barrier*: a flush that waits for what was written before it. *Waiting*: at the host, not under way.
+//! that does. *Barrier*: a flush that waits for what was written before it. *Waiting*: at the host, not outstanding.
 //!
 //! Everything that happens at one instant is let happen before anything waiting is resumed, so that the order within an
 //! instant can't matter. On busy-until times without a buffer the end of a request is known when its commands are made: it
@@ -62,7 +62,7 @@ pub(super) struct Intake<A, C> {
     pub(super) ledger: Ledger,
     pub(super) slots: Slots,
     queue_depth: u32,
-    /// Ends of the requests under way, where they are known at once.
+    /// Ends of the outstanding requests, where they are known at once.
     window: Window,
     /// Latest end of a write so far, ns; likewise.
     written_ns: u64,
@@ -187,7 +187,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.check(number + 1)
     }
 
-    /// A request is under way from now on.
+    /// A request is outstanding from now on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,

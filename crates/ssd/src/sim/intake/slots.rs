@@ -1,4 +1,4 @@
-//! Requests under way, by tag.
+//! Outstanding requests, by tag.
 
 use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::nand::TimePath;
 use crate::stats::Parts;
 
-/// A request under way.
+/// An outstanding request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sim) struct Slot {
     pub(in crate::sim) request: Request,
@@ -32,7 +32,7 @@ impl Slot {
     }
 }
 
-/// The last command so far of a request under way.
+/// The last command so far of an outstanding request.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sim) struct Last {
     /// False if there was none; the rest is that of an earlier request then.

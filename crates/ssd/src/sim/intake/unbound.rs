@@ -1,7 +1,7 @@
 //! Pages that no unit can take yet. They queue up by class (see [`crate::alloc::Alloc::class_of`]): where one of a class
 //! can't be placed no other of it can, so the rest is not asked, however many they are.
 //!
-//! *Run*: the pages of one request in one class, in order. *Rank*: whose turn it is, least first: runs in the order of arrival,
+//! *Run*: the pages of one request in one class, in order. *Rank*: order of turns, least first: runs in the order of arrival,
 //! or by the pages that their request still has here, of equals the older one ([`Turns::Shortest`]). With [`Turns::ShortestFair`]
 //! runs of tenants that were overtaken too much come before all others ([`Overtaken`]), in the order of arrival.
 
@@ -81,7 +81,7 @@ impl Unbound {
         self.last.1.insert(class, rank);
     }
 
-    /// The page whose turn it is, of all classes whose first run has this rank or a higher one.
+    /// The next page, of all classes whose first run has this rank or a higher one.
     pub(super) fn front(&self, from: Rank) -> Option<(Rank, u32, PageSlice)> {
         let (rank, class) = self.fronts.range(from..).next()?;
         let run = self.classes.get(class)?.get(rank)?;

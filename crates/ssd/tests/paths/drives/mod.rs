@@ -144,7 +144,7 @@ fn percent_of_padding(per_page: u64, groups: u32, pages: u64, pages_per_block: u
     (padding + u64::from(pages_per_block) * 100 / pages + 1) as u32
 }
 
-/// A classifier with few groups: its settings, the blocks of a unit that it keeps open or erased, and its groups of moved pages.
+/// A classifier with few groups: its settings, the blocks of a unit that it keeps open or erased, and its groups of relocated pages.
 type Groups = (&'static [(&'static str, &'static str)], u32, u32);
 
 const CLASSIFIERS: [Groups; 8] = [

@@ -14,7 +14,7 @@ fn run(settings: &[(&'static str, &str)], requests: &[Request]) {
     compare(&settings, requests);
 }
 
-/// In one step a unit fills a superblock with moved pages, some of them stale by then, and moves the others on.
+/// In one step a unit fills a superblock with relocated pages, some of them stale by then, and moves the others on.
 #[test]
 fn a_page_that_is_moved_twice_in_a_step_is_read_when_it_is_programmed() {
     let settings = [
@@ -77,7 +77,7 @@ fn a_page_that_is_moved_twice_in_a_step_is_read_when_it_is_programmed() {
     run(&settings, &requests);
 }
 
-/// A read writes a translation page back. Room for that page is made by ending the collection under way.
+/// A read writes a translation page back. Room for that page is made by ending the collection in progress.
 #[test]
 fn a_collection_that_a_look_up_ends_is_over() {
     let settings = [

@@ -21,7 +21,7 @@ fn length(pause: &PauseRecord) -> u64 {
     pause.end_ns - pause.start_ns
 }
 
-/// A die has one command under way that can be paused: its pauses are those within it.
+/// A die has one command in flight that can be paused: its pauses are those within it.
 fn pauses_of<'a>(
     command: &CommandRecord,
     records: &'a Recorded,

@@ -190,7 +190,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// Trims a page with a common clock. A write cycle that was made before still waits, perhaps: reads and collections of the map
+    /// Discards a page with a common clock. A write cycle that was made before still waits, perhaps: reads and collections of the map
     /// may neither delay its pages nor erase what these make stale before they are on flash. So they are a group. Returns whether
     /// the page had data on flash.
     #[cold]
@@ -221,7 +221,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// Nothing is under way any more: the next group starts.
+    /// Nothing is in progress any more: the next group starts.
     #[cold]
     pub(in crate::sim) fn start_group(&mut self) {
         let now = self.array.now_ns();

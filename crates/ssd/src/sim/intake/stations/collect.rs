@@ -29,7 +29,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.own_step(station, Task::new(unit, Work::Collect, Urgency::Must)).map(drop)
     }
 
-    /// An idle station that has a collection under way goes on with it, or ends it. Returns whether it went on.
+    /// An idle station that has a collection in progress goes on with it, or ends it. Returns whether it went on.
     pub(super) fn go_on(&mut self, station: u32) -> Result<bool, RunError> {
         let Some(own) = self.stations.of(station).own else { return Ok(false) };
         if own.urgency < Urgency::Must {
@@ -291,7 +291,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
-    /// Stations that take part, have not begun the step under way, and are idle now, begin it: at its start, or when their own
+    /// Stations that take part, have not begun the step in progress, and are idle now, begin it: at its start, or when their own
     /// page is written. The next step waits for them.
     fn follow_late(&mut self) -> Result<(), RunError> {
         let under_way = self.stations.together.as_ref().and_then(|together| together.action);

@@ -131,7 +131,7 @@ struct Station {
     /// Its own collection, if it makes one: mandatory, or ahead.
     own: Option<Task>,
     doing: Doing,
-    /// The write cycle under way.
+    /// The write cycle in progress.
     cycle: Cycle,
 }
 
@@ -144,7 +144,7 @@ struct Together {
     joined: Vec<bool>,
     /// True for each station with a unit that takes part, the initiator included.
     held: Vec<bool>,
-    /// Action of followers in the step under way, or in the last one; none before the first.
+    /// Action of followers in the step in progress, or in the last one; none before the first.
     action: Option<Action>,
     /// True for each station that has begun the step.
     begun: Vec<bool>,
@@ -328,7 +328,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             must = set.iter().find(|(unit, slot)| self.must_collect(*unit, *slot)).map(|(unit, _)| *unit);
         }
         if let Some(unit) = must {
-            // With an initiator elsewhere, this unit waits for its turn.
+            // With an initiator elsewhere, this unit waits until it is next.
             if !self.stations.aligned {
                 self.begin_own(station, unit)?;
             }

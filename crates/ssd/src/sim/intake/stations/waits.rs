@@ -169,7 +169,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         let Cycle { decided_ns, spent, latest: (_, mut cycle), .. } = place.cycle;
         cycle.wait_write += (now - start_ns).saturating_sub(cycle.total());
-        // With a common clock, writing starts when the reads under way are done.
+        // With a common clock, writing starts when the outstanding reads are done.
         cycle.wait_read += start_ns - decided_ns;
         for slot in &place.serving {
             let mut parts = Parts::waited(&spent.since(&waits.entered[*slot as usize]), 0);

@@ -66,6 +66,6 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 /// The value, or what is wrong with the text and in which line.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map(|Strict(value)| value).map_err(|error| error.to_string())
 }
