@@ -17,7 +17,10 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The lines that the command prints."""
     symptoms, drive = found["symptoms"], found["drive"]
     if not found["admissible"]:
-        yield f"no flash: a read takes {found['read_us']:.3g} us, as a file in memory does; the rest says little."
+        yield f"no flash: {found['not_flash']}."
+        yield ""
+        yield f"{found['written_bytes'] / 1e6:,.0f} MB written in {found['elapsed_s']:.4g} s of the drive's time"
+        return
     bad = " and ".join(NAMES[name] for name, one in symptoms.items() if one["verdict"] == "bad")
     yield _VERDICTS[found["verdict"]].format(bad=bad)
     yield ""
