@@ -4,6 +4,7 @@ Drives are drawn by a seed: `work` is the half on which the probe is made and it
 that grades it. Of the drives of `research/models` every second one has no noise.
 """
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +37,7 @@ _SURE = 0.8
 _WIDE = {"map_cache_bytes": 1.0, "slc_cache_bytes": 0.3}
 _EXACT = ("page", "mapping_unit_bytes", "channels", "dies", "planes", "pages_per_block")
 _MAX_BYTES = 256 * MIB
-# Keys that requests show on any drive, and those that they show on some: `shown` has the conditions.
+# Keys that requests show on any drive; `_independent` has the conditions of others.
 _SHOWN = ("mapping_unit_bytes", "buffer.bytes", "flush_waits", "map_cache_bytes", "slc_cache_bytes", "timing.read")
 
 
@@ -90,8 +91,9 @@ def _array(texts: dict[str, str], number: int, *, quiet: bool) -> Drive:
     flash = (one.page_kib * KIB, one.channels, one.dies, one.block_pages, one.spare)
     times = (one.read_us, one.program_us, one.erase_us)
     waits = one.flush_waits or not one.buffer_kib
+    target, found = arrays.target(texts), found | _flash(flash, times, one.bus_mbps)
     return _independent(
-        "arrays", number, arrays.target(texts), found | _flash(flash, times, one.bus_mbps), quiet, waits
+        Drive("arrays", number, target, found, quiet, frozenset()), waits=waits, hides_us=one.overhead_us
     )
 
 
@@ -116,16 +118,22 @@ def _process(seed: int, number: int, *, quiet: bool) -> Drive:
     target = ",".join([processes.TARGET, *(f"{key}={value}" for key, value in texts.items())])
     waits = not one.protected or one.buffer < one.frame_bytes
     still = not (one.noise or one.jitter or one.hiccup_s)
-    return _independent("processes", number, target, found | _flash(flash, times, one.channel_mbps), still, waits)
+    drive = Drive("processes", number, target, found | _flash(flash, times, one.channel_mbps), still, frozenset())
+    return _independent(drive, waits=waits, hides_us=one.controller_us)
 
 
-def _independent(model: str, number: int, target: str, truth: dict[str, object], noiseless: bool, waits: bool) -> Drive:
+def _independent(drive: Drive, *, waits: bool, hides_us: float) -> Drive:
+    """The drive with the keys that requests show. `hides_us`: time of a command, which hides shorter ones."""
+    truth = drive.truth
     shown = {key for key in _SHOWN if key in truth}
     if waits and not truth["slc_cache_bytes"]:
         shown.add("timing.program")
-    if truth["channels"] != 1 or truth["dies"] != 1:
+    if float(str(truth["timing.read"])) < hides_us * 1e3:
+        shown.remove("timing.read")
+    elif truth["channels"] != 1 or truth["dies"] != 1:
+        # Reads of one die wait for each other, and those of two dies do not.
         shown.add("page")
-    return Drive(model, number, target, truth, noiseless, frozenset(shown))
+    return dataclasses.replace(drive, shown=frozenset(shown))
 
 
 def _flash(flash: tuple[float, ...], times: tuple[float, ...], bus_mbps: float) -> dict[str, object]:
@@ -208,8 +216,8 @@ def lines(found: Iterable[Answered]) -> Iterator[str]:
     """Share that is right by `sure`, in all and by key, and the share answered of what requests show."""
     found = [one for one in found if one.value is not None]
     for low, high in BINS:
-        mine = [one.right for one in found if low <= one.sure < high]
-        yield f"sure {low:.2f} to {min(high, 1):.2f}: right {Share(sum(mine), len(mine))}"
+        band = [one.right for one in found if low <= one.sure < high]
+        yield f"sure {low:.2f} to {min(high, 1):.2f}: right {Share(sum(band), len(band))}"
     head = "  ".join(f"{low:.2f}-{min(high, 1):.2f}" for low, high in BINS)
     yield f"{'question':<20} {'answers':>7}  {head}"
     for key in sorted({one.key for one in found}):

@@ -11,7 +11,7 @@ from flashweir.diagnosis.active.ratios import rounded
 from flashweir.probing.cells import Cells
 from flashweir.probing.learned import sure_of
 from flashweir.probing.path import Path
-from flashweir.probing.plausible import withdrawn
+from flashweir.probing.plausible import is_power_of_two, withdrawn
 
 # An answer that rests on a time below the path's own overhead and jitter.
 _BELOW = 0.5
@@ -54,13 +54,16 @@ def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: C
     before = {key: dict(answer) for key, answer in known.items()}
     is_regular = max(known[key]["sure"] if key in known else 0.0 for key in ("planes", "channels")) >= _REGULAR
     withdrawn(known)
-    evidence = dict.fromkeys(known, "regular") if is_regular else _irregular(known, cells)
+    if is_regular:
+        evidence = {key: f"regular, {answer['sure']:g}" for key, answer in known.items()}
+    else:
+        evidence = _irregular(known, cells)
     evidence["buffer.bytes"] = _buffer(known, held, "regular" if is_regular else _noise(cells))
     for key, answer in known.items():
         answer["evidence"] = evidence.get(key, "")
         if key != "capacity" and answer["sure"] > 0:
             answer["sure"] = sure_of(key, answer["evidence"], answer["sure"])
-    _times(known, path, cells, is_regular=is_regular)
+    _times(known, path)
     for key, answer in known.items():
         if path.not_flash and key != "capacity":
             cap(answer, _NO_FLASH, "the target does not behave like flash")
@@ -70,13 +73,25 @@ def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: C
     }
 
 
-def trusted(answer: dict[str, Any], path: Path) -> None:
-    """An answer without a key of the device: `sure` by what was right of others as sure."""
+def trusted(answer: dict[str, Any], path: Path, lone_block: int | None) -> None:
+    """An answer without a key of the device. `lone_block`: bytes that are not empty once one block is written."""
     if answer["sure"] > 0:
         answer["evidence"] = f"{answer['sure']:g}{'' if answer['value'] else ', none'}"
+        if answer["key"] == "mapping_unit_bytes" and lone_block:
+            same = "agree" if answer["value"] == lone_block else "other"
+            answer["value"], answer["evidence"] = lone_block, f"lone block, {same}"
+            answer["how"] = "what has to be read from flash once a block of a discarded drive is written"
         answer["sure"] = sure_of(answer["key"], answer["evidence"], answer["sure"])
     if path.not_flash:
         cap(answer, _NO_FLASH, "the target does not behave like flash")
+
+
+def lone_block(answers: list[dict[str, Any]], smallest: int) -> int | None:
+    """Bytes that the engine found by writing one block of a discarded drive; None if it did not find them so."""
+    for answer in answers:
+        if answer["key"] == "page" and "without data" in answer["how"]:
+            return max(int(answer["value"]), smallest) if is_power_of_two(answer["value"]) else None
+    return None
 
 
 def cap(answer: dict[str, Any], most: float, why: str) -> None:
@@ -193,7 +208,7 @@ def _buffer(known: Known, held: Buffer, noise: str) -> str:
     return f"disagree, {noise}"
 
 
-def _times(known: Known, path: Path, cells: Cells, *, is_regular: bool) -> None:
+def _times(known: Known, path: Path) -> None:
     """Answers that rest on a time that the path hides."""
     named = ("timing.read", "timing.program", "timing.erase")
     times: dict[str, float] = {key: _nanoseconds(known[key]["value"]) for key in named if key in known}

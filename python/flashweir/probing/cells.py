@@ -1,10 +1,10 @@
 """Page and times of flash, by reads and writes whose difference in time is one part of the drive.
 
 Reads of the same address wait for one die: made together, they end one after the other at the time that a read holds
-its die. That is the read of the array alone where a die reads on while data is transferred, and both where it does not.
-A read of data in the buffer, or of discarded addresses, needs no flash, so the rest of a read's latency is its transfer.
-Nothing of this depends on where the drive puts its pages, which on drives with one write frontier changes with each
-write.
+its die. That is the array alone where a die reads on while data is transferred, and array and transfer where it does
+not. A read of data in the buffer, or of discarded addresses, needs no flash, so the rest of a read's latency is its
+transfer. Nothing of this depends on where the drive puts its pages, which on drives with one write frontier changes
+with each write.
 """
 
 from collections import Counter
@@ -91,7 +91,8 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
     if die is not None and (read is None or read > die / 2):
         run, agree = _together(bench, places[:_PLACES], (die + max(command, die / 2)) / 2)
         first = _first_step(sizes, die, bench.small)
-        stepped = first is not None and (run is None or first <= run)
+        # Reads of one page's units may each take a read of the array: only steps below the unit are pages.
+        stepped = first is not None and unit is not None and first < min(unit, run or unit)
         page = first if stepped else run
     whole = page or unit or bench.small
     if transfer is not None and grows > transfer / 2:

@@ -9,7 +9,7 @@ from flashweir.api import as_json, as_native_progress
 from flashweir.diagnosis.active.ratios import rounded
 from flashweir.diagnosis.active.session import MIB, STOPPED, Bench
 from flashweir.probing import cells
-from flashweir.probing.calibrated import calibrated, trusted
+from flashweir.probing.calibrated import calibrated, lone_block, trusted
 from flashweir.probing.device_file import in_file
 from flashweir.probing.path import measured
 from flashweir.probing.plausible import withdrawn
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Smaller drives, and those of larger blocks, are asked by the engine alone.
 _MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 << 10
+# Random writes of units below this were not made.
+_SMALL = 4 << 10
 
 
 def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
@@ -34,10 +36,11 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
         withdrawn({answer["key"]: answer for answer in found["answers"]})
         return json.dumps(found | {"admissible": None, "not_flash": None, "path": None})
     written, path, extra, held, flash = measured_by
+    lone = lone_block(found["answers"], _SMALL)
     changed = calibrated(found["answers"], path, held, flash)
     further = [answer.to_dict() for answer in extra]
     for answer in further:
-        trusted(answer, path)
+        trusted(answer, path, lone)
     found["device_file"] = in_file(found["device_file"], changed, further)
     found["answers"] += further
     found["requests"] += written[0]

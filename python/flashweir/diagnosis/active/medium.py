@@ -83,7 +83,7 @@ def _buffered_reads(bench: Bench, high: float) -> float:
 
 
 def _no_history(bench: Bench) -> str:
-    """Random overwrites of a full target that never slow down, and are as fast as writes in order and about as reads."""
+    """Random overwrites of a full target that never slow down, as fast as writes in order and about as reads."""
     bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
     volume = bench.size / 8
     ordered = _per_byte(bench, in_order=True, volume=volume)
