@@ -18,7 +18,10 @@ import flashweir as api
 from flashweir.diagnosis.active import ratios
 from flashweir.diagnosis.active.buffer import Buffer
 from flashweir.diagnosis.active.session import Course
-from flashweir.probing.calibrated import calibrated, in_file
+from flashweir.probing import learned, plausible
+from flashweir.probing.calibrated import calibrated
+from flashweir.probing.cells import Cells
+from flashweir.probing.device_file import in_file
 from flashweir.probing.path import Path as PathTo
 
 __all__ = ["loop"]
@@ -132,44 +135,59 @@ def test_progress_tells_and_stops() -> None:
     assert states[0]["phase"] == "run"
 
 
-def test_a_page_that_can_not_be_is_no_answer() -> None:
-    answers: list[dict[str, Any]] = [
-        {"key": "page", "value": 524_800, "sure": 1.0, "how": "reads"},
-        {"key": "timing.read", "value": "60000ns", "sure": 1.0, "how": "reads"},
-    ]
-    changed = calibrated(answers, path(), buffer_of(0))
-    assert (answers[0]["value"], answers[0]["sure"]) == (4096, 0.0)
-    assert answers[1]["sure"] == 0.5
-    assert set(changed) == {"page", "timing.read"}
-    text = in_file('page = 524800 # sure: 1.0; reads\n\n[timing]\nread = "60000ns" # sure: 1.0; reads\n', changed, [])
-    assert tomllib.loads(text) == {"page": 4096, "timing": {"read": "60000ns"}}
-    assert "524800 bytes were found" in text
+def test_what_can_not_be_is_no_answer() -> None:
+    for key, bad, good in (
+        ("page", (524_800, 12_288, 256), (512, 16_384)),
+        ("pages_per_block", (0.125, 69, 71, 1 << 20), (64, 96, 768, 1152, 1408)),
+        ("op_ratio", (2.0, -0.1), (0.07, 1.0)),
+    ):
+        for value in (*bad, *good):
+            answer = {"key": key, "value": value, "sure": 1.0, "how": "reads"}
+            plausible.withdrawn({key: answer})
+            kept = (answer["value"], answer["sure"]) == (value, 1.0)
+            assert kept == (value in good), answer
+    text = in_file("page = 524800 # sure: 1.0; reads\n", {"page": {"value": 4096, "sure": 0.0, "how": "none"}}, [])
+    assert tomllib.loads(text) == {"page": 4096}
 
 
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:
-    answers: list[dict[str, Any]] = [
-        {"key": key, "value": value, "sure": 1.0, "how": "reads"}
-        for key, value in (("page", 4096), ("timing.read", "60000ns"), ("timing.program", "800000ns"))
-    ]
-    calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0))
-    assert [answer["sure"] for answer in answers] == [0.5, 0.5, 1.0]
+    answers = answers_of(page=4096, **{"timing.read": "60000ns", "timing.program": "800000ns"}, planes=1)
+    calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0), cells())
+    assert [answer["sure"] for answer in answers[:2]] == [0.5, 0.5]
+    assert answers[2]["sure"] > 0.5
     assert "timing.read is below the 70 us of the path" in answers[1]["how"]
 
 
-def test_reads_that_overlap_need_dies() -> None:
-    answers: list[dict[str, Any]] = [
-        {"key": key, "value": 1, "sure": 0.8, "how": "pairs of reads"} for key in ("channels", "dies")
-    ]
-    calibrated(answers, path(parallel=7.5), buffer_of(0))
-    assert [answer["sure"] for answer in answers] == [0.1, 0.1]
-    assert "7.5 times as fast" in answers[0]["how"]
+def test_times_of_a_drive_whose_pages_move_are_those_of_its_dies() -> None:
+    answers = answers_of(page=4096, **{"timing.read": "193000ns", "timing.program": "9ns", "timing.bus": 0.0})
+    answers[0]["sure"] = 0.3
+    seen = cells(page=16_384, die_ns=400_000.0, read_ns=400_000.0, transfer_ns=40_960.0, program_ns=1_040_960.0)
+    changed = calibrated(answers, path(), buffer_of(0), seen)
+    assert [answer["value"] for answer in answers] == [16_384, "400000ns", "1000000ns", 2.5]
+    assert set(changed) == {"page", "timing.read", "timing.program", "timing.bus"}
+    # What can't be told apart widens the interval to both.
+    answers = answers_of(**{"timing.read": "193000ns"})
+    times = {"host_read_ns": 110_000.0, "nothing_ns": 10_000.0, "die_ns": 60_000.0, "read_ns": 60_000.0}
+    exchanged = cells(**times, transfer_ns=40_000.0, parts=0.4)
+    calibrated(answers, path(), buffer_of(0), exchanged)
+    assert (answers[0]["low"], answers[0]["high"]) == ("40000ns", "60000ns")
 
 
 def test_two_measurements_of_a_buffer() -> None:
-    for other, sure in ((1 << 20, 0.9), (4 << 20, 0.5)):
-        answers: list[dict[str, Any]] = [{"key": "buffer.bytes", "value": 1 << 20, "sure": 0.8, "how": "bursts"}]
-        calibrated(answers, path(), buffer_of(other))
-        assert answers[0]["sure"] == sure
+    sures = []
+    for other in (1 << 20, 4 << 20):
+        answers = answers_of(**{"buffer.bytes": 1 << 20})
+        calibrated(answers, path(), buffer_of(other), cells())
+        sures.append(answers[0]["sure"])
+    assert sures[0] > sures[1]
+
+
+def test_sure_is_the_share_that_was_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "RIGHT", {"page": {"dies": (19, 19), "sizes": (1, 5)}})
+    assert learned.sure_of("page", "dies", 0.3) > 0.95
+    assert learned.sure_of("page", "sizes", 0.9) < 0.4
+    assert learned.sure_of("page", "never seen", 0.9) <= 0.5
+    assert learned.sure_of("other", "dies", 0.7) == 0.7
 
 
 class Memory:
@@ -184,15 +202,38 @@ class Memory:
         return {"issue_ns": issue.astype(np.int64), "complete_ns": issue.astype(np.int64) + 1000}
 
 
+NO_FLASH = "py:research/probing/no_flash.py:"
+
+
 def test_what_is_no_flash_is_said_first(tmp_path: Path) -> None:
     found = api.probe(Memory())
     assert found.admissible is False
     assert found.not_flash.startswith("a read takes 1 us")
-    assert all(one["sure"] <= 0.3 for one in found.answers if one["key"] in ("page", "channels", "timing.read"))
-    source = Path(__file__).read_text().split("class Memory:")[1].split("\ndef ")[0]
+    assert all(one["sure"] <= 0.3 for one in found.answers if one["key"] != "capacity")
+    source = Path(__file__).read_text().split("class Memory:")[1].split("\n\n\nNO_FLASH")[0]
     (tmp_path / "memory.py").write_text(f"import numpy as np\nAny = object\nclass Memory:{source}")
     out = flashweir("probe", "py:memory.py:Memory", "-o", "drive.toml", cwd=tmp_path).out
     assert out.startswith("no flash: a read takes 1 us")
+    out = flashweir("diagnose", "py:memory.py:Memory", "--active", cwd=tmp_path).out
+    assert out.startswith("no flash: a read takes 1 us")
+    assert "ill" not in out.split()
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("Store,read_us=60,write_us=40,ways=8,noise=0.2", "never slow down"),
+        ("Limited,limit_mbps=100,limit_iops=3000", "a limit before the drive"),
+        ("Limited,limit_mbps=50,limit_iops=2000,burst_s=2", "fall to 2,000 a second"),
+    ],
+)
+def test_files_and_limits_are_no_flash(target: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    found = api.diagnose(NO_FLASH + target, active=True)
+    assert found["admissible"] is False
+    assert why in found["not_flash"]
+    assert set(found["drive"].values()) == {None}
+    assert {one["verdict"] for one in found["symptoms"].values()} == {"unknown"}
 
 
 def test_further_questions_say_what_showed_them() -> None:
@@ -203,6 +244,16 @@ def test_further_questions_say_what_showed_them() -> None:
     assert {"map_cache_bytes", "slc_cache_bytes", "buffer_empties_s", "reads_overtake_programs", "link"} <= set(answers)
     assert all(answer["showed_by"] for answer in found.answers)
     assert "# mapping_unit_bytes = 4096" in found.device_file
+
+
+def answers_of(**values: object) -> list[dict[str, Any]]:
+    return [{"key": key, "value": value, "sure": 0.8, "how": "reads"} for key, value in values.items()]
+
+
+def cells(**known: Any) -> Cells:
+    seen: dict[str, Any] = dict.fromkeys(("nothing_ns", "die_ns", "read_ns", "transfer_ns", "page", "program_ns"))
+    seen |= {"host_read_ns": 6e4, "agree": 1.0, "stepped": False, "spread": 0.0, "parts": 0.0}
+    return Cells(**seen | known)
 
 
 def path(*, overhead_ns: float = 0.0, jitter_ns: float = 0.0, parallel: float = 1.0) -> PathTo:

@@ -1,28 +1,56 @@
-"""Calibration of the probe: of answers that are so sure, how many are right, on the models of `research/models`."""
+"""Calibration of the probe: of answers that are so sure, how many are right, on drives of three models.
 
+Drives are drawn by a seed: `work` is the half on which the probe is made and its calibration learned, `held` the half
+that grades it. Of the drives of `research/models` every second one has no noise.
+"""
+
+import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
+from flashweir import api
 from flashweir._native import FlashweirError
 from flashweir.probing import probe
 from flashweir.quantity import number_of
 from research.diagnosis.measure import Share
+from research.models.arrays import drives as arrays
 from research.models.arrays.parameters import Parameters
+from research.models.processes import drives as processes
 from research.models.processes.settings import Settings
 from research.probing.bench import KEYS
+from research.probing.drives import draw
 
-KIB = 1 << 10
+KIB, MIB = 1 << 10, 1 << 20
+SEEDS = {"work": 1807, "held": 2718}
+"""Seed of each half."""
+MODELS = ("arrays", "processes", "simulated")
 # Ends of the bins of `sure`.
-BINS = ((0.0, 0.35), (0.35, 0.55), (0.55, 0.75), (0.75, 0.95), (0.95, 1.01))
-# Keys that requests show on drives whose pages move: where a page lies is seen on none of these.
-SHOWN = ("mapping_unit_bytes", "buffer.bytes", "flush_waits", "map_cache_bytes", "slc_cache_bytes")
-_SURE = 0.75
+BINS = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01))
+_SURE = 0.8
 # Errors within which the sizes of caches count as right: a map cache holds entries of 4 to 8 bytes.
 _WIDE = {"map_cache_bytes": 1.0, "slc_cache_bytes": 0.3}
+_EXACT = ("page", "mapping_unit_bytes", "channels", "dies", "planes", "pages_per_block")
+_MAX_BYTES = 256 * MIB
+# Keys that requests show on any drive; `_independent` has the conditions of others.
+_SHOWN = ("mapping_unit_bytes", "buffer.bytes", "flush_waits", "map_cache_bytes", "slc_cache_bytes", "timing.read")
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A drive, the truth by key, and the keys that requests can show."""
+
+    model: str
+    number: int
+    target: str
+    truth: Mapping[str, object]
+    noiseless: bool
+    shown: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -33,88 +61,194 @@ class Answered:
     sure: float
     right: bool
     noiseless: bool
-    drive: str
+    shown: bool
+    model: str
     value: object = None
     truth: object = None
+    how: str = ""
+    evidence: str = ""
+    target: str = ""
 
 
-def truth_of(target: str, texts: Mapping[str, str]) -> tuple[dict[str, object], bool]:
-    """Keys of a drive, and true if it has no noise."""
-    if "/arrays/" in target:
-        one = Parameters.read(texts)
-        flash = (one.page_kib * KIB, one.channels, one.dies, one.block_pages, one.spare)
-        times = (one.read_us, one.program_us, one.erase_us)
-        pages = one.ftl in ("page", "cached")
-        found = {"mapping_unit_bytes": one.mapping_kib * KIB} if pages else {}
-        found["map_cache_bytes"] = one.map_cache_kib * KIB if one.ftl == "cached" else 0
-        found |= {"buffer.bytes": one.buffer_kib * KIB, "slc_cache_bytes": 0, "flush_waits": one.flush_waits}
-        return found | _flash(flash, times), not (one.noise or one.hiccup_rate)
-    other = Settings.parse(dict(texts))
-    flash = (other.page, other.channels, other.dies, other.pages_per_block, other.spare)
-    times = (other.read_us, other.program_us, other.erase_us)
-    found = {"mapping_unit_bytes": other.unit_bytes} if other.mapping in ("page", "cached") else {}
-    found["map_cache_bytes"] = other.map_cache if other.mapping == "cached" else 0
-    found |= {"buffer.bytes": other.buffer, "slc_cache_bytes": other.slc, "flush_waits": not other.protected}
-    return found | _flash(flash, times), not (other.noise or other.jitter or other.hiccup_s)
+def drawn(half: str, model: str, number: int) -> Drive:
+    """The drive of a number: the same for the same arguments."""
+    quiet = number % 2 == 0
+    if model == "arrays":
+        return _array(arrays.draw(SEEDS[half], number), number, quiet=quiet)
+    if model == "processes":
+        return _process(SEEDS[half], number, quiet=quiet)
+    return _simulated(SEEDS[half], number)
 
 
-def _flash(flash: tuple[float, ...], times: tuple[float, ...]) -> dict[str, object]:
+def _array(texts: dict[str, str], number: int, *, quiet: bool) -> Drive:
+    if quiet:
+        texts |= {"noise": "0", "hiccup_rate": "0"}
+    one = Parameters.read(texts)
+    pages = one.ftl in ("page", "cached")
+    found: dict[str, object] = {"mapping_unit_bytes": one.unit_bytes} if pages else {}
+    found["map_cache_bytes"] = one.map_cache_kib * KIB if one.ftl == "cached" else 0
+    found |= {"buffer.bytes": one.buffer_kib * KIB, "slc_cache_bytes": 0, "flush_waits": one.flush_waits}
+    flash = (one.page_kib * KIB, one.channels, one.dies, one.block_pages, one.spare)
+    times = (one.read_us, one.program_us, one.erase_us)
+    waits = one.flush_waits or not one.buffer_kib
+    target, found = arrays.target(texts), found | _flash(flash, times, one.bus_mbps)
+    return _independent(
+        Drive("arrays", number, target, found, quiet, frozenset()), waits=waits, hides_us=one.overhead_us
+    )
+
+
+def _process(seed: int, number: int, *, quiet: bool) -> Drive:
+    intent = processes.INTENTS[number % len(processes.INTENTS)]
+    for attempt in range(processes.MAX_ATTEMPTS):
+        try:
+            one = processes.draw(Random(f"{seed} {number} {attempt}"), intent)  # noqa: S311 - no secret
+        except ValueError:
+            continue
+        if one.capacity <= _MAX_BYTES:
+            break
+    texts = one.texts()
+    if quiet:
+        texts = {name: text for name, text in texts.items() if name not in ("noise", "jitter", "hiccup_s")}
+        one = Settings.parse(texts)
+    found: dict[str, object] = {"mapping_unit_bytes": one.unit_bytes} if one.mapping in ("page", "cached") else {}
+    found["map_cache_bytes"] = one.map_cache if one.mapping == "cached" else 0
+    found |= {"buffer.bytes": one.buffer, "slc_cache_bytes": one.slc, "flush_waits": not one.protected}
+    flash = (one.page, one.channels, one.dies, one.pages_per_block, one.spare)
+    times = (one.read_us, one.program_us, one.erase_us)
+    target = ",".join([processes.TARGET, *(f"{key}={value}" for key, value in texts.items())])
+    waits = not one.protected or one.buffer < one.frame_bytes
+    still = not (one.noise or one.jitter or one.hiccup_s)
+    drive = Drive("processes", number, target, found | _flash(flash, times, one.channel_mbps), still, frozenset())
+    return _independent(drive, waits=waits, hides_us=one.controller_us)
+
+
+def _independent(drive: Drive, *, waits: bool, hides_us: float) -> Drive:
+    """The drive with the keys that requests show. `hides_us`: time of a command, which hides shorter ones."""
+    truth = drive.truth
+    shown = {key for key in _SHOWN if key in truth}
+    if waits and not truth["slc_cache_bytes"]:
+        shown.add("timing.program")
+    if float(str(truth["timing.read"])) < hides_us * 1e3:
+        shown.remove("timing.read")
+    elif truth["channels"] != 1 or truth["dies"] != 1:
+        # Reads of one die wait for each other, and those of two dies do not.
+        shown.add("page")
+    return dataclasses.replace(drive, shown=frozenset(shown))
+
+
+def _flash(flash: tuple[float, ...], times: tuple[float, ...], bus_mbps: float) -> dict[str, object]:
     names = ("page", "channels", "dies", "pages_per_block", "op_ratio")
     timed = {f"timing.{name}": us * 1e3 for name, us in zip(("read", "program", "erase"), times, strict=True)}
-    return {**dict(zip(names, flash, strict=True)), **timed}
+    return {**dict(zip(names, flash, strict=True)), **timed, "planes": 1, "timing.bus": 1e3 / bus_mbps}
+
+
+def _simulated(seed: int, number: int) -> Drive:
+    one = draw("measure", number, seed)
+    config: Mapping[str, Any] = {}
+    while not config:
+        try:
+            if int(one.settings["capacity"]) <= _MAX_BYTES:
+                config = api.simulate("random:span=1MiB,count=1", one.device, set=one.settings).config
+        except FlashweirError:
+            pass
+        if not config:
+            one = draw("measure", one.number + 1000, seed)
+    timing = config["timing"]
+    truth: dict[str, object] = {f"timing.{name}": timing[name] for name in ("read", "program", "erase", "bus")}
+    truth |= {key: config[key] for key in ("channels", "planes", "pages_per_block", "op_ratio")}
+    truth |= {"page": number_of(config["page"]), "dies": config["chips"] * config["dies"]}
+    truth |= {"buffer.bytes": number_of(config["buffer"]["bytes"]), "map_cache_bytes": 0, "slc_cache_bytes": 0}
+    truth["mapping_unit_bytes"] = max(4096, int(number_of(config["page"]) or 0))
+    return Drive("simulated", number, one.target, truth, True, frozenset(truth))
+
+
+def numbers(value: object) -> list[float]:
+    """Times and sizes of an answer, or of a truth."""
+    listed = value if isinstance(value, list) else [value]
+    found = [number_of(one) for one in listed]
+    return [one for one in found if one is not None]
 
 
 def is_right(key: str, value: object, truth: object) -> bool:
     """If an answer is within its error."""
     if isinstance(truth, bool) or isinstance(value, bool) or value is None:
         return value == truth
-    found, true = number_of(value) if not isinstance(value, list) else None, number_of(truth)
-    if found is None or true is None:
+    found, true = numbers(value), numbers(truth)
+    if not found or not true:
         return False
-    if key.startswith("timing."):
-        found = float(str(value).removesuffix("ns"))
-    return abs(found - true) <= _WIDE.get(key, KEYS) * true
+    mine, its = sum(found) / len(found), sum(true) / len(true)
+    return abs(mine - its) <= (0 if key in _EXACT else _WIDE.get(key, KEYS) * its)
 
 
-def answers(line: Mapping[str, Any]) -> Iterator[Answered]:
-    """The answers of the probe on one drive of a list."""
-    truth, noiseless = truth_of(line["target"], line["parameters"])
-    for answer in probe(line["target"]).to_dict()["answers"]:
-        if answer["key"] in truth:
-            key, true = answer["key"], truth[answer["key"]]
-            right = is_right(key, answer["value"], true)
-            yield Answered(key, answer["sure"], right, noiseless, line["target"], answer["value"], true)
+def answers(drive: Drive) -> list[Answered]:
+    """The answers of the probe on a drive."""
+    try:
+        said = probe(drive.target).to_dict()
+    except FlashweirError as error:
+        print(f"failed: {drive.target}: {error}", file=sys.stderr)
+        return []
+    found = []
+    chips = next((one["value"] for one in said["answers"] if one["key"] == "chips"), 1)
+    for one in said["answers"]:
+        key = one["key"]
+        if key not in drive.truth:
+            continue
+        value = one["value"] * chips if key == "dies" else one["value"]
+        found.append(
+            Answered(
+                key,
+                one["sure"],
+                is_right(key, value, drive.truth[key]),
+                drive.noiseless,
+                key in drive.shown,
+                drive.model,
+                value,
+                drive.truth[key],
+                one["how"],
+                one.get("evidence", ""),
+                drive.target,
+            )
+        )
+    return found
 
 
-def lines(found: list[Answered]) -> Iterator[str]:
-    """Share that is right by `sure`, by key, and what is answered of what requests show."""
+def lines(found: Iterable[Answered]) -> Iterator[str]:
+    """Share that is right by `sure`, in all and by key, and the share answered of what requests show."""
+    found = [one for one in found if one.value is not None]
     for low, high in BINS:
-        mine = [one.right for one in found if low <= one.sure < high]
-        yield f"sure {low:.2f} to {min(high, 1):.2f}: right {Share(sum(mine), len(mine))}"
+        band = [one.right for one in found if low <= one.sure < high]
+        yield f"sure {low:.2f} to {min(high, 1):.2f}: right {Share(sum(band), len(band))}"
+    head = "  ".join(f"{low:.2f}-{min(high, 1):.2f}" for low, high in BINS)
+    yield f"{'question':<20} {'answers':>7}  {head}"
     for key in sorted({one.key for one in found}):
-        sure = [one.right for one in found if one.key == key and one.sure >= _SURE]
-        count = sum(one.key == key for one in found)
-        yield f"  {key}: sure of {len(sure)} of {count}, {sum(sure)} of them right"
-    shown = [one.sure >= _SURE for one in found if one.noiseless and one.key in SHOWN]
-    yield f"of what requests show of noiseless drives, sure: {Share(sum(shown), len(shown))}"
+        mine = [one for one in found if one.key == key]
+        bands = [[one.right for one in mine if low <= one.sure < high] for low, high in BINS]
+        cells = "  ".join(f"{f'{sum(band)}/{len(band)}' if band else '-':>9}" for band in bands)
+        yield f"{key:<20} {len(mine):>7}  {cells}"
+    for name, models in (("models of research", MODELS[:2]), ("simulated drives", MODELS[2:])):
+        shown = [one for one in found if one.noiseless and one.shown and one.model in models]
+        sure = [one.sure >= _SURE for one in shown]
+        yield f"noiseless {name}, of what requests show answered at {_SURE} or more: {Share(sum(sure), len(sure))}"
+
+
+def measure(half: str, counts: Mapping[str, int], workers: int = 2) -> Iterator[Answered]:
+    """Answers on so many drives of each model."""
+    drives = [drawn(half, model, number) for model, count in counts.items() for number in range(count)]
+    with ProcessPoolExecutor(workers) as pool:
+        for found in pool.map(answers, drives):
+            yield from found
 
 
 def main(arguments: list[str]) -> int:
-    """Probes the drives of lists: `python -m research.probing.calibration DRIVES.jsonl... [FIRST:LAST]`."""
-    found: list[Answered] = []
-    span = slice(*(int(part) for part in arguments.pop().split(":"))) if ":" in arguments[-1] else slice(None)
-    for path in arguments:
-        for text in Path(path).read_text(encoding="utf-8").splitlines()[span]:
-            try:
-                mine = list(answers(json.loads(text)))
-            except FlashweirError as error:
-                print(f"failed: {error}")
-                continue
-            found += mine
-            for one in mine:
-                if one.sure >= _SURE and not one.right:
-                    said = f"{one.key} is {one.truth}, said {one.value} (sure {one.sure:.2f})"
-                    print(f"{said}: {one.drive}", flush=True)
+    """Probes drives: `python -m research.probing.calibration work|held [COUNT [FILE.jsonl]]`."""
+    if not arguments or arguments[0] not in SEEDS or not all(text.isdecimal() for text in arguments[1:2]):
+        print("error: expected `work` or `held`, a number of drives of each model, and a file", file=sys.stderr)
+        return 2
+    count = int(arguments[1]) if len(arguments) > 1 else 30
+    found = list(measure(arguments[0], dict.fromkeys(MODELS, count)))
+    if len(arguments) > 2:  # noqa: PLR2004
+        text = "".join(json.dumps(asdict(one)) + "\n" for one in found)
+        Path(arguments[2]).write_text(text, encoding="utf-8")
     for line in lines(found):
         print(line)
     return 0

@@ -1,28 +1,35 @@
-"""Answers of the engine against the path to the drive: no answer that can't be, none surer than it can be."""
+"""Answers of the engine against the path and the flash behind it: values, evidence, and how sure that makes them.
 
-import json
+`sure` is the share of answers with the same evidence that were right on drives of known structure (`learned.py`);
+`how` names the evidence. Conditions under which an answer can't be sure lower it further.
+"""
+
 from typing import Any
 
 from flashweir.diagnosis.active.buffer import Buffer
 from flashweir.diagnosis.active.ratios import rounded
+from flashweir.probing.cells import Cells
+from flashweir.probing.learned import sure_of
 from flashweir.probing.path import Path
+from flashweir.probing.plausible import is_power_of_two, withdrawn
 
-# An answer that rests on a time below the path's own overhead and jitter, or on another such answer.
+# An answer that rests on a time below the path's own overhead and jitter.
 _BELOW = 0.5
-# Answers that another measurement contradicts, and all of a target that is no flash.
-_CONTRADICTED, _NO_FLASH = 0.1, 0.3
-_PAGES = (512, 128 << 10)
+# All answers of a target that is no flash.
+_NO_FLASH = 0.3
+# The engine's geometry explains all that it saw, or nearly nothing: its answers are all at this or far below.
+_REGULAR = 0.9
+# Equal reads differ by less on a drive without noise.
+_QUIET = 0.03
 # Two measurements of one buffer agree within this share.
 _AGREE = 0.2
-_AGREED = 0.9
-# Reads in parallel are at least this share of the dies.
-_BUSY = 0.75
-# Keys that the order of pages shows, and those that collections show.
-_LAYOUT = ("channels", "dies", "timing.bus", "alloc.order")
-_COLLECTED = ("planes", "pages_per_block", "timing.erase", "op_ratio", "gc.frontiers")
+# Most addresses show one page.
+_MOST = 0.75
+# The smaller of array and transfer has this share of both, above which they may be exchanged.
+_EXCHANGED = 0.25
 _SHOWED = {
     "capacity": "the size that the target says",
-    "page": "reads of 4 KiB around a block written after a discard; else writes and reads of growing sizes",
+    "page": "reads around an address that wait for its die; reads of growing sizes; reads around a lone block",
     "channels": "pairs of reads at a time, by the distance of their addresses",
     "dies": "pairs of reads at a time, by the distance of their addresses",
     "alloc.order": "pairs of reads at a time, by the distance of their addresses",
@@ -32,73 +39,176 @@ _SHOWED = {
     "op_ratio": "random writes over a full die, until pages are moved",
     "gc.frontiers": "random writes over a full die, until pages are moved",
     "sched.kind": "reads behind a long queue of writes",
-    "timing.read": "single reads of a page",
-    "timing.program": "single writes, each with a flush",
-    "timing.bus": "pairs of reads of one channel",
+    "timing.read": "reads of one address at a time and together; reads that need no flash",
+    "timing.program": "single writes of a page, each with a flush",
+    "timing.bus": "pairs of reads of one channel; reads of growing sizes",
     "timing.erase": "writes in order over discarded pages",
     "buffer.bytes": "bursts of writes to an idle drive",
 }
+Known = dict[str, dict[str, Any]]
 
 
-def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer) -> dict[str, dict[str, Any]]:
+def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: Cells) -> Known:
     """Changes answers in place; the changed ones by key."""
     known = {str(answer["key"]): answer for answer in answers}
     before = {key: dict(answer) for key, answer in known.items()}
-    _page(known, path)
-    _layout(known, path)
+    is_regular = max(known[key]["sure"] if key in known else 0.0 for key in ("planes", "channels")) >= _REGULAR
+    withdrawn(known)
+    if is_regular:
+        evidence = {key: f"regular, {answer['sure']:g}" for key, answer in known.items()}
+    else:
+        evidence = _irregular(known, cells)
+    evidence["buffer.bytes"] = _buffer(known, held, "regular" if is_regular else _noise(cells))
+    for key, answer in known.items():
+        answer["evidence"] = evidence.get(key, "")
+        if key != "capacity" and answer["sure"] > 0:
+            answer["sure"] = sure_of(key, answer["evidence"], answer["sure"])
     _times(known, path)
-    _buffer(known, held)
     for key, answer in known.items():
         if path.not_flash and key != "capacity":
-            _cap(answer, _NO_FLASH, "the target does not behave like flash")
+            cap(answer, _NO_FLASH, "the target does not behave like flash")
         answer["showed_by"] = _SHOWED.get(key, "")
     return {
         key: answer for key, answer in known.items() if any(answer[name] != before[key][name] for name in before[key])
     }
 
 
-def _cap(answer: dict[str, Any], most: float, why: str) -> None:
+def trusted(answer: dict[str, Any], path: Path, lone_block: int | None) -> None:
+    """An answer without a key of the device. `lone_block`: bytes that are not empty once one block is written."""
+    if answer["sure"] > 0:
+        answer["evidence"] = f"{answer['sure']:g}{'' if answer['value'] else ', none'}"
+        if answer["key"] == "mapping_unit_bytes" and lone_block:
+            same = "agree" if answer["value"] == lone_block else "other"
+            answer["value"], answer["evidence"] = lone_block, f"lone block, {same}"
+            answer["how"] = "what has to be read from flash once a block of a discarded drive is written"
+        answer["sure"] = sure_of(answer["key"], answer["evidence"], answer["sure"])
+    if path.not_flash:
+        cap(answer, _NO_FLASH, "the target does not behave like flash")
+
+
+def lone_block(answers: list[dict[str, Any]], smallest: int) -> int | None:
+    """Bytes that the engine found by writing one block of a discarded drive; None if it did not find them so."""
+    for answer in answers:
+        if answer["key"] == "page" and "without data" in answer["how"]:
+            return max(int(answer["value"]), smallest) if is_power_of_two(answer["value"]) else None
+    return None
+
+
+def cap(answer: dict[str, Any], most: float, why: str) -> None:
+    """Lowers `sure` to `most`, with the reason."""
     if answer["sure"] > most:
         answer["sure"] = most
         answer["how"] = f"{answer['how']}; but {why}"
 
 
-def _page(known: dict[str, dict[str, Any]], path: Path) -> None:
-    page = known.get("page")
-    if page is None:
-        return
-    size = int(page["value"])
-    least, most = _PAGES
-    if size & (size - 1) or not least <= size <= most:
-        page["how"] = f"not shown: {size} bytes were found, and no page has that size; the default"
-        page["value"], page["sure"] = 4096, 0.0
-    elif not path.discards and "without data" in page["how"]:
-        _cap(page, _BELOW, "reads of discarded addresses are not faster")
-    if page["sure"] <= _BELOW:
-        for key, answer in known.items():
-            if key not in ("capacity", "page", "buffer.bytes"):
-                _cap(answer, _BELOW, "the page is not sure")
+def _noise(cells: Cells) -> str:
+    return "quiet" if cells.spread < _QUIET else "noisy"
 
 
-def _layout(known: dict[str, dict[str, Any]], path: Path) -> None:
-    """A drive whose reads overlap has several dies, wherever its pages lie."""
-    if "channels" not in known or "dies" not in known:
-        return
-    units = known["channels"]["value"] * known["dies"]["value"]
-    if units >= _BUSY * path.parallel:
-        return
-    why = f"reads at a depth of 32 are {path.parallel:.1f} times as fast as one at a time: pages do not stay in place"
-    for key in (*_LAYOUT, *_COLLECTED):
-        if key in known:
-            _cap(known[key], _CONTRADICTED, why)
-    for key in ("timing.read", "timing.program"):
-        if key in known:
-            _cap(known[key], _BELOW, "the time on the bus is part of it")
-    if "page" in known:
-        _cap(known["page"], _BELOW, "it may be a mapping unit, several of which share a page")
+def _irregular(known: Known, cells: Cells) -> dict[str, str]:
+    """Answers of a drive whose pages move, or that has noise: evidence by key."""
+    evidence = dict.fromkeys(known, "irregular")
+    noise = _noise(cells)
+    evidence["page"] = f"{_page(known, cells)}, {noise}"
+    evidence["timing.read"] = f"{_read(known, cells)}, {noise}"
+    evidence["timing.program"] = f"{_program(known, cells)}, {noise}"
+    evidence["timing.bus"] = f"{_bus(known, cells)}, {noise}"
+    return evidence
 
 
-def _times(known: dict[str, dict[str, Any]], path: Path) -> None:
+def _page(known: Known, cells: Cells) -> str:
+    answer = known.get("page")
+    if answer is None or cells.page is None:
+        return "page by a lone block" if answer and "without data" in answer["how"] else "page by sizes"
+    agrees = answer["value"] == cells.page
+    how = "reads together wait for a die if they are of one page"
+    if cells.stepped:
+        how = "longer reads take another read of the array"
+    if not agrees:
+        answer["how"] = f"{how}; another test: {answer['value']} bytes"
+    answer["value"], answer["sure"] = cells.page, max(answer["sure"], _BELOW)
+    most = "most" if cells.agree >= _MOST else "few"
+    return f"{'steps' if cells.stepped else 'dies'}, {most}, {'agree' if agrees else 'other'}"
+
+
+def _read(known: Known, cells: Cells) -> str:
+    """The array alone, or with what can't be told apart from it."""
+    answer = known.get("timing.read")
+    if answer is None or cells.read_ns is None:
+        return "read unseparated"
+    _set_time(answer, cells.read_ns)
+    if cells.transfer_ns is None:
+        _spread(answer, 0.0, cells.read_ns)
+        if cells.nothing_ns is None:
+            answer["how"] = "reads of one address made together; its transfer may be part of it"
+            return "read of a die"
+        answer["how"] = "a read, less one that needs no flash; its transfer is part of it"
+        return "read with transfer"
+    total = cells.host_read_ns - (cells.nothing_ns or 0.0)
+    sides = sorted((cells.read_ns, total - cells.read_ns))
+    answer["how"] = "reads of one address made together, which wait for their die alone"
+    if cells.die_ns is None:
+        answer["how"] = "a read, less one that needs no flash, less what grows with its size"
+        return "read by size"
+    if cells.parts > _EXCHANGED:
+        _spread(answer, *sides)
+        return "read or transfer"
+    _spread(answer, cells.read_ns * (1 - cells.spread / 2), cells.read_ns * (1 + cells.spread / 2))
+    return "read"
+
+
+def _program(known: Known, cells: Cells) -> str:
+    answer = known.get("timing.program")
+    if answer is None or cells.program_ns is None:
+        return "program unseen"
+    alone = cells.program_ns - (cells.transfer_ns or 0.0)
+    if alone <= 0:
+        return "program unseen"
+    _set_time(answer, alone)
+    _spread(answer, alone * (1 - cells.spread / 2), cells.program_ns)
+    apart = "" if cells.transfer_ns is not None else " with transfer"
+    answer["how"] = f"a page written through, less commands{', with' if apart else ' and'} its transfer"
+    return f"program{apart}"
+
+
+def _bus(known: Known, cells: Cells) -> str:
+    answer = known.get("timing.bus")
+    if answer is None or cells.transfer_ns is None or "page" not in known:
+        return "bus unseen"
+    answer["value"] = rounded(cells.transfer_ns / float(known["page"]["value"]))
+    answer["how"] = "what is left of a read less its array and its command"
+    answer["sure"] = max(answer["sure"], _BELOW)
+    return "bus" if cells.parts <= _EXCHANGED else "bus or array"
+
+
+def _set_time(answer: dict[str, Any], time_ns: float) -> None:
+    answer["value"], answer["sure"] = f"{round(time_ns)}ns", max(answer["sure"], _BELOW)
+
+
+def _spread(answer: dict[str, Any], low_ns: float, high_ns: float) -> None:
+    answer["low"], answer["high"] = f"{round(low_ns)}ns", f"{round(high_ns)}ns"
+
+
+def _buffer(known: Known, held: Buffer, noise: str) -> str:
+    """The buffer of the engine's bursts against that of bursts of another size."""
+    answer = known.get("buffer.bytes")
+    if answer is None:
+        return ""
+    mine, other = held.size.value, float(answer["value"])
+    if held.at_least:
+        return f"not filled, {noise}"
+    if abs(mine - other) <= _AGREE * max(mine, other):
+        return f"agree, {noise}"
+    if other == 0:
+        # Idle writes are acknowledged faster than flash reads, so there is one.
+        answer["value"], answer["sure"] = round(mine), _BELOW
+        answer["how"] = "bursts of 16 KiB to an idle drive"
+        return f"one of two, {noise}"
+    answer["how"] = f"{answer['how']}; bursts of 16 KiB find {mine:,.0f} bytes"
+    return f"disagree, {noise}"
+
+
+def _times(known: Known, path: Path) -> None:
     """Answers that rest on a time that the path hides."""
     named = ("timing.read", "timing.program", "timing.erase")
     times: dict[str, float] = {key: _nanoseconds(known[key]["value"]) for key in named if key in known}
@@ -107,7 +217,7 @@ def _times(known: dict[str, dict[str, Any]], path: Path) -> None:
         times["timing.bus"] = float(bus["value"]) * float(known["page"]["value"])
     rests = {
         "timing.read": ("page", "dies", "timing.read"),
-        "timing.program": ("timing.program", "op_ratio", "buffer.bytes"),
+        "timing.program": ("timing.program", "op_ratio"),
         "timing.erase": ("planes", "pages_per_block", "timing.erase"),
         "timing.bus": ("channels", "timing.bus"),
     }
@@ -118,39 +228,10 @@ def _times(known: dict[str, dict[str, Any]], path: Path) -> None:
         hidden = f"{time} is below the {rounded(path.resolution_ns / 1e3):g} us of the path and its jitter"
         for key in keys:
             if key in known:
-                _cap(known[key], _BELOW, hidden)
-
-
-def _buffer(known: dict[str, dict[str, Any]], held: Buffer) -> None:
-    """The buffer of the engine's bursts against that of bursts of another size."""
-    answer = known.get("buffer.bytes")
-    if answer is None or held.at_least:
-        return
-    mine, other = held.size.value, float(answer["value"])
-    if abs(mine - other) <= _AGREE * max(mine, other):
-        answer["sure"] = max(answer["sure"], _AGREED)
-        return
-    _cap(answer, _BELOW, f"bursts of 16 KiB find {mine:,.0f} bytes")
+                cap(known[key], _BELOW, hidden)
 
 
 def _nanoseconds(value: object) -> float:
     """The least time of an answer, `"60000ns"` or a list of these."""
     listed = value if isinstance(value, list) else [value]
     return min(float(str(one).removesuffix("ns")) for one in listed)
-
-
-def in_file(text: str, changed: dict[str, dict[str, Any]], extra: list[dict[str, Any]]) -> str:
-    """A device file with changed answers, and those without a key as comments."""
-    lines, section = [], ""
-    for line in text.splitlines():
-        name = line.partition(" = ")[0]
-        if line.startswith("["):
-            section = line.strip("[]") + "."
-        key = section + name
-        if " = " in line and not line.startswith("#") and key in changed:
-            answer = changed[key]
-            line = f"{name} = {json.dumps(answer['value'])} # sure: {answer['sure']:.1f}; {answer['how']}"  # noqa: PLW2901
-        lines.append(line)
-    lines += ["", "# No keys yet:"]
-    lines += [f"# {one['key']} = {json.dumps(one['value'])} # sure: {one['sure']:.1f}; {one['how']}" for one in extra]
-    return "\n".join(lines) + "\n"

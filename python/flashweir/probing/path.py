@@ -7,16 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flashweir.diagnosis.active.medium import NOTHING, not_flash
 from flashweir.diagnosis.active.ratios import Span, span_of
-from flashweir.diagnosis.active.session import DEPTH, FLUSH, KIB, MIB, READ, WRITE, Bench, Course
+from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench, Course
 
 _EQUAL = 64
-# Shorter reads come from memory.
-_MEMORY_NS = 5_000
-# Flash reads faster than it programs: a target whose rates of both differ by less, short and long, has a throttle.
-_ALIKE = 0.08
-# Reads of nothing are faster than reads of flash by this much, unless discards do nothing.
-_NOTHING = 0.7
 _LONG = 128 * KIB
 
 
@@ -59,8 +54,8 @@ def measured(bench: Bench, high: float) -> Path:
     writes = _idle_writes(bench)
     quick = min(float(np.median(writes)), nothing.value, read.value)
     jitter = float(np.quantile(taken, 0.95) - np.quantile(taken, 0.05))
-    discards = nothing.value < _NOTHING * read.value
-    reason = _reason(bench, high, read, synced=_synced(bench), discards=discards)
+    discards = nothing.value < NOTHING * read.value
+    reason = not_flash(bench, high, read, discards=discards)
     return Path(quick, jitter, read, rates[1] / rates[0], discards, reason, filled)
 
 
@@ -71,32 +66,3 @@ def _idle_writes(bench: Bench) -> list[float]:
         issue, complete = bench.call(WRITE, np.array([at * bench.small], np.uint64), bench.small, 1)
         taken.append(float(complete[0] - issue[0]))
     return taken
-
-
-def _synced(bench: Bench) -> float:
-    """Time of a short write and its flush, ns."""
-    taken = []
-    for at in range(8):
-        bench.rest(0.02)
-        issue, _ = bench.call(WRITE, np.array([at * bench.small], np.uint64), bench.small, 1)
-        _, complete = bench.call(FLUSH, np.zeros(1, np.uint64), 0, 1)
-        taken.append(float(complete[0] - issue[0]))
-    return float(np.median(taken))
-
-
-def _reason(bench: Bench, high: float, read: Span, *, synced: float, discards: bool) -> str:
-    if read.value < _MEMORY_NS:
-        return f"a read takes {read.value / 1e3:.2g} us, as from memory"
-    ratios = []
-    for length, volume in ((bench.small, min(high / 16, 8 * MIB)), (_LONG, min(high / 2, 64 * MIB))):
-        places = bench.at_random(0, high, length)
-        course = bench.pour(places, volume, length)
-        begin = bench.session.now_ns
-        bench.call(READ, places(0, max(2, int(volume // length))), length, DEPTH)
-        reading = (bench.session.now_ns - begin) / max(2, int(volume // length)) / length
-        ratios.append(float(np.median(course.per_byte(volume / 2))) / max(reading, 1e-9))
-    if all(abs(one - 1) < _ALIKE for one in ratios):
-        return "reads and writes, short and long, have the same rates: a limit before the drive"
-    if not discards and synced < read.value and ratios[0] < 1 + _ALIKE:
-        return "a write with its flush takes no longer than a read, and random writes are as fast as reads"
-    return ""

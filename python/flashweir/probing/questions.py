@@ -13,6 +13,7 @@ from flashweir.diagnosis.active.mapping import by_size, unit_of
 from flashweir.diagnosis.active.ratios import Span, Test, ratio, rounded, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache, reads
 from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench
+from flashweir.probing.cells import Cells
 from flashweir.probing.path import Path
 
 # Drives are asked within this many bytes, so that a large one takes minutes.
@@ -54,6 +55,13 @@ def asked(bench: Bench, path: Path, high: float) -> tuple[list[Answer], Buffer]:
     )
     answers.append(_unit(bench, high, found, held, misses))
     return answers, held
+
+
+def host_read(cells: Cells) -> Answer:
+    """Latency of one short read, with all that is on its way."""
+    value = rounded(cells.host_read_ns)
+    how = "median of idle reads of flash, commands and link included"
+    return Answer("host_read_ns", value, _SURE, how, "reads of 4 KiB one at a time")
 
 
 def _unit(bench: Bench, high: float, found: Reads, held: Buffer, misses: Test) -> Answer:

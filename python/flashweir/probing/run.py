@@ -8,18 +8,24 @@ from flashweir._native import FlashweirError
 from flashweir.api import as_json, as_native_progress
 from flashweir.diagnosis.active.ratios import rounded
 from flashweir.diagnosis.active.session import MIB, STOPPED, Bench
-from flashweir.probing.calibrated import calibrated, in_file
+from flashweir.probing import cells
+from flashweir.probing.calibrated import calibrated, lone_block, trusted
+from flashweir.probing.device_file import in_file
 from flashweir.probing.path import measured
-from flashweir.probing.questions import MAX_BYTES, asked
+from flashweir.probing.plausible import withdrawn
+from flashweir.probing.questions import MAX_BYTES, asked, host_read
 
 if TYPE_CHECKING:
     from flashweir.api import Progress
     from flashweir.diagnosis.active.buffer import Buffer
+    from flashweir.probing.cells import Cells
     from flashweir.probing.path import Path
     from flashweir.probing.questions import Answer
 
 # Smaller drives, and those of larger blocks, are asked by the engine alone.
 _MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 << 10
+# Random writes of units below this were not made.
+_SMALL = 4 << 10
 
 
 def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
@@ -27,10 +33,14 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
     measured_by = _measured(spec, progress)
     found = json.loads(_native.probe(as_json(spec), as_native_progress(progress)))
     if measured_by is None:
+        withdrawn({answer["key"]: answer for answer in found["answers"]})
         return json.dumps(found | {"admissible": None, "not_flash": None, "path": None})
-    written, path, extra, held = measured_by
-    changed = calibrated(found["answers"], path, held)
+    written, path, extra, held, flash = measured_by
+    lone = lone_block(found["answers"], _SMALL)
+    changed = calibrated(found["answers"], path, held, flash)
     further = [answer.to_dict() for answer in extra]
+    for answer in further:
+        trusted(answer, path, lone)
     found["device_file"] = in_file(found["device_file"], changed, further)
     found["answers"] += further
     found["requests"] += written[0]
@@ -42,8 +52,8 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
 
 def _measured(
     spec: dict[str, Any], progress: "Progress | None"
-) -> "tuple[tuple[int, int], Path, list[Answer], Buffer] | None":
-    """Requests and bytes written, path, further answers, buffer; None of a small drive. Closes the target."""
+) -> "tuple[tuple[int, int], Path, list[Answer], Buffer, Cells] | None":
+    """Requests and bytes written, path, further answers, buffer, flash; None of a small drive. Closes the target."""
     session = _native.Session(json.dumps(spec))
     if session.size_bytes < _MIN_BYTES or session.block_bytes > _MAX_BLOCK:
         return None
@@ -54,8 +64,12 @@ def _measured(
     try:
         path = measured(bench, high)
         answers, held = asked(bench, path, high)
+        unit = next((one.value for one in answers if one.key == "mapping_unit_bytes"), None)
+        unit = unit if isinstance(unit, int) else None
+        buffered = held.size.value > 0
+        flash = cells.measured(bench, high, unit, discards=path.discards, waits=held.flush_waits, buffered=buffered)
     except FlashweirError as error:
         if progress is None or STOPPED not in str(error):
             raise
         raise FlashweirError(f"{error}: there is no device file") from error
-    return (bench.requests, bench.written_bytes), path, answers, held
+    return (bench.requests, bench.written_bytes), path, [*answers, host_read(flash)], held, flash

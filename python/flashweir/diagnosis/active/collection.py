@@ -41,6 +41,8 @@ _IGNORED = 0.75
 _COPIES = 1.2
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
+# The largest page.
+_PAGE = 16 * KIB
 MERGES_TOO = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
 
 
@@ -77,14 +79,14 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     slower = ratio(steady, before)
     copy = _copy_cost(found, buffered.program_ns)
     amplification = counted or _amplification(slower, copy)
+    in_order = ignored or not bench.discards
+    said = counted or _unsure(amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order)
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
     poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
     spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, held)
     tests = [measured("steady-random", ratio(before, steady)), under, *runs]
     if mapped.merges:
-        return Collection(
-            None, amplification, stall_us, share, "unknown", MERGES_TOO, tests, ignored, runs, counted is not None
-        )
+        return Collection(None, said, stall_us, share, "unknown", MERGES_TOO, tests, ignored, runs, counted is not None)
     stays, begun = _rewrites_hot(bench, length, (before, slower), spare, held)
     if poor and begun is not None:
         # Random writes began on a drive whose spare was used up by rewriting in order.
@@ -98,7 +100,7 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     early = not ignored and bench.discards and begins_early(mapped)
     verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early), mapped)
     tests += [against, falls, cliff]
-    return Collection(spare, amplification, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
+    return Collection(spare, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
 
 
 def begins_early(mapped: Mapping) -> bool:
@@ -158,6 +160,28 @@ def _copy_cost(found: Reads, program_ns: float | None) -> Span:
 def _amplification(slower: Span, copy: Span) -> Span:
     low = 1 + max(slower.low - 1, 0) / copy.high
     return Span(1 + max(slower.value - 1, 0) / copy.value, low, 1 + max(slower.high - 1, 0) / copy.low)
+
+
+@dataclass
+class _Units:
+    """Size of the random writes, and times of flash."""
+
+    length: int
+    found: Reads
+    program_ns: float | None
+
+
+def _unsure(amplification: Span, slower: Span, units: _Units, *, in_order: bool) -> Span:
+    """The interval where several mapping units may share a page.
+
+    A copied page is then read from as many pages, and where nothing but writes in order is free of collection a short
+    write may program a page of its own: the time of both is no amplification.
+    """
+    share = max(1.0, _PAGE / units.length)
+    read = units.found.flash_ns.value / units.program_ns if units.program_ns else _COPY.high - 1
+    most = slower.low / share if in_order else slower.low
+    low = 1 + max(most - 1, 0.0) / (1 + share * min(read, 0.6))
+    return Span(amplification.value, min(amplification.low, low), amplification.high)
 
 
 def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:

@@ -100,7 +100,7 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     cached, misses = map_cache(bench, bench.size)
     times = _Measured(ordered, wide, narrow, narrow_late, at_a_fill)
     merges, verdict, reason, tests = _verdict(bench, misses, times, unit, early, rewrite)
-    spread = Span(float(unit), float(unit), float(unit)) if unit <= _LARGEST and not merges else None
+    spread = _around(unit, bench.small, ratios) if unit <= _LARGEST and not merges else None
     sized = [measured(f"mapping-{size // KIB}k", ratios[size]) for size in sorted(ratios)]
     clean = min((wide, narrow), key=lambda span: span.value)
     tests += [misses, *sized, early, rewrite]
@@ -217,6 +217,15 @@ def unit_of(bench: Bench, found: Reads, ratios: dict[int, Span], at_random: dict
     # Drives that take few commands a second are flat too; they read no faster.
     commands = found.rate < 2 * requests[bench.small] * 1e9
     return unit if slower or not commands else bench.small
+
+
+def _around(unit: int, small: int, ratios: dict[int, Span]) -> Span:
+    """The unit, with one size more and less: a buffer joins neighbours, and a page may hold several units.
+
+    Where the smallest writes are as fast at random as in order there is no unit above them.
+    """
+    sharp = unit == small and ratios[unit].low >= _GOOD
+    return Span(float(unit), float(max(small, unit // 2)), float(unit if sharp else 2 * unit))
 
 
 def _verdict(

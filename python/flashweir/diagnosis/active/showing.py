@@ -16,7 +16,12 @@ _LITTLE_SPARE, _MUCH_AMPLIFICATION = 0.05, 4.0
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The lines that the command prints."""
     symptoms = found["symptoms"]
+    written = f"{found['written_bytes'] / 1e6:,.0f} MB written in {found['elapsed_s']:.4g} s of the drive's time"
     yield from verdict(found)
+    if not found["admissible"]:
+        yield ""
+        yield written
+        return
     yield ""
     for name, one in symptoms.items():
         yield f"{NAMES[name]}: {one['verdict']}: {one['reason']}"
@@ -25,13 +30,14 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: {said}"
     yield ""
     yield from advice(found)
-    yield f"{found['written_bytes'] / 1e6:,.0f} MB written in {found['elapsed_s']:.4g} s of the drive's time"
+    yield written
 
 
 def verdict(found: Mapping[str, Any]) -> Iterator[str]:
-    """The verdict in a sentence, after one about a target that is no flash."""
+    """The verdict in a sentence; of a target that is no flash, the sign of it instead."""
     if not found["admissible"]:
-        yield f"no flash: a read takes {found['read_us']:.3g} us, as a file in memory does; the rest says little."
+        yield f"no flash: {found['not_flash']}."
+        return
     bad = " and ".join(NAMES[name] for name, one in found["symptoms"].items() if one["verdict"] == "bad")
     yield _VERDICTS[found["verdict"]].format(bad=bad)
 
