@@ -55,10 +55,10 @@ pub(crate) const TOO_LITTLE_SPARE: Refusal = Refusal::new(
      smallest share that works",
 );
 
-/// Groups of moved pages fill a block with what pads them.
+/// Groups of relocated pages fill a block with what pads them.
 pub(crate) const TOO_MANY_GROUPS: Refusal = Refusal::new(
     "ftl.classifier, ftl.map_unit, pages_per_block",
-    "each group of moved pages may pad a page of flash in a block, and a block has no more of them",
+    "each group of relocated pages may pad a page of flash in a block, and a block has no more of them",
 );
 
 /// A page of bound planes and channels is too large.

@@ -132,7 +132,7 @@ def _page(known: Known, cells: Cells) -> str:
 
 
 def _read(known: Known, cells: Cells) -> str:
-    """The array alone, or with what can't be told apart from it."""
+    """The array alone, or with all that can't be separated from it."""
     answer = known.get("timing.read")
     if answer is None or cells.read_ns is None:
         return "read unseparated"

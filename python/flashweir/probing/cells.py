@@ -52,7 +52,7 @@ class Cells:
     read_ns: float | None
     """Time of a read of the array; with its transfer if `transfer_ns` is None."""
     transfer_ns: float | None
-    """Time of a page between die and controller; None if it was not told apart."""
+    """Time of a page between die and controller; None if it was not separated from the rest."""
     page: int | None
     """Bytes that lie on one die together, or that one read of the array returns."""
     agree: float
