@@ -74,7 +74,9 @@ mod tests {
 
     fn spent(of: &[(Cause, u64)]) -> Spent {
         let mut spent = Spent::default();
-        of.iter().for_each(|(cause, ns)| spent.add(*cause, *ns));
+        for (cause, ns) in of {
+            spent.add(*cause, *ns);
+        }
         spent
     }
 
