@@ -153,7 +153,8 @@ def test_what_can_not_be_is_no_answer() -> None:
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:
     answers = answers_of(page=4096, **{"timing.read": "60000ns", "timing.program": "800000ns"}, planes=1)
     calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0), cells())
-    assert answers[0]["sure"] == 0.5 and answers[1]["sure"] <= 0.5
+    assert answers[0]["sure"] == 0.5
+    assert answers[1]["sure"] <= 0.5
     assert "is below the 70 us" not in str(answers[2].get("how"))
     assert "timing.read is below the 70 us of the path" in answers[0]["how"]
 
