@@ -19,10 +19,11 @@ check-quick:
     cargo nextest run --workspace --lib --no-tests=pass --status-level fail
     pytest -n auto --dist loadfile {{ quick_tests }}
 
-quick_tests := "python/tests/test_tidy.py python/tests/test_tidy_shape.py python/tests/test_tidy_words.py python/tests/test_contributing.py " + \
-    "python/tests/test_statistics.py python/tests/test_statistics_sweep.py python/tests/test_statistics_compare.py " + \
-    "python/tests/test_charts.py python/tests/test_charts_sweep.py python/tests/test_report_build.py " + \
-    "python/tests/test_report_refusals.py python/tests/test_sweep_spec.py python/tests/test_result.py"
+quick_tests := "python/tests/tidy/test_tidy.py python/tests/tidy/test_tidy_shape.py python/tests/tidy/test_tidy_words.py " + \
+    "python/tests/tidy/test_contributing.py python/tests/sweeps/test_statistics.py python/tests/sweeps/test_sweep_spec.py " + \
+    "python/tests/sweeps/test_statistics_sweep.py python/tests/sweeps/test_statistics_compare.py " + \
+    "python/tests/charts/test_charts.py python/tests/charts/test_charts_sweep.py " + \
+    "python/tests/reports/test_report_build.py python/tests/reports/test_report_refusals.py python/tests/api/test_result.py"
 
 # Where the time of the tests goes: compiling by crate (target/cargo-timings), and the slowest tests of each language
 timings count="25":

@@ -1,7 +1,7 @@
 """Coverage of papers: each figure, table and numbered claim of a paper with its check, or the reason why it has none.
 
 `coverage.toml` in the folder of a paper lists them. A check is a value or a claim of one of its experiments,
-`figure-18/leads`, or a test of the source tree, `python/tests/test_reproduce.py::test_from_python`.
+`figure-18/leads`, or a test of the source tree, `python/tests/paper/test_reproduce.py::test_from_python`.
 """
 
 from collections.abc import Mapping, Sequence
