@@ -7,6 +7,8 @@ from pathlib import Path
 from flashweir._native import ConfigError
 from flashweir.whole import STANDARD
 
+# A generator, or a file behind `fio:` or `mix:`.
+_GENERATOR = re.compile(r"[\w-]+:")
 _NAMED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 
 
@@ -51,7 +53,7 @@ def check_files(workloads: object) -> None:
             raise ConfigError(
                 f"workload {one}: what runs several times reads its traces several times: expected a file"
             )
-        if isinstance(one, str) and ":" not in one and not Path(one).exists():
+        if isinstance(one, str) and not _GENERATOR.match(one) and not Path(one).exists():
             raise ConfigError(
                 f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"
             )

@@ -58,7 +58,7 @@ def _of_paper(paper: Paper) -> list[Row]:
     path = paper.folder / FILE
     if not path.exists():
         raise ConfigError(f"{path}: expected this file, with the figures, tables and claims of {paper.name}")
-    fields = Fields(path, read_toml(path))
+    fields = Fields(path, read_toml(path, "the coverage of a paper in TOML"))
     known = {name: one for experiment in paper.experiments for name, one in experiment.checks.items()}
     found = [row for table in fields.listed("rows") for row in _rows(table, paper.name, known)]
     fields.done()

@@ -264,6 +264,8 @@ def test_all_workloads_are_checked_before_any_runs(tmp_path: Path) -> None:
         ("a=zip:count=10", 'workload a: workload "zip": no such kind'),
         ("a=nothing.csv", "workload 'nothing.csv': there is no such file"),
         ("nothing.csv", "there is no such file"),
+        ("=random:count=10", "workload '=random:count=10': there is no such file"),
+        ("a b=random:count=10", "workload 'a b=random:count=10': there is no such file"),
     ):
         said = refused("compare", WORK, given, "--policies", "greedy", *SETTINGS, "-o", "runs", cwd=tmp_path)
         assert message in said
