@@ -6,8 +6,17 @@ export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 default:
     @just --list --unsorted
 
-# Everything that CI runs
-check: lint-rust test-rust check-contributing build lint-python test-python
+# Everything that CI runs; Python dependencies and lints, which need no compiler, beside what does
+check:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    said=$(mktemp)
+    just python-dependencies lint-python-sources > "$said" 2>&1 &
+    beside=$!
+    trap 'kill "$beside" 2>/dev/null || true; rm -f "$said"' EXIT
+    just lint-rust test-rust check-contributing
+    wait "$beside" || { cat "$said"; exit 1; }
+    just build lint-python-module test-python
 
 # The inner loop: formats, lints and types, the unit tests of the crates, and the Python tests that start no command
 check-quick:
@@ -76,11 +85,21 @@ build-release:
     maturin develop --quiet --release --extras dev
 
 # ruff, mypy, and the hand-written stub against the compiled module
-lint-python:
+lint-python: lint-python-sources lint-python-module
+
+# ruff and mypy, which need the Python dependencies and no extension module
+lint-python-sources:
     ruff check
     ruff format --check
     mypy
+
+# The hand-written stub against the compiled module
+lint-python-module:
     MYPYPATH=python stubtest flashweir._native
+
+# The Python dependencies of pyproject.toml, those of development included, into .venv; `build` needs nothing more then
+python-dependencies:
+    scripts/requirements | pip install --quiet --disable-pip-version-check --requirement /dev/stdin
 
 # The Python tests: command line, API, presets, documents, tidiness; those that set the kernel's one tracer by themselves
 test-python *args:
