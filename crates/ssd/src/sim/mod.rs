@@ -27,7 +27,7 @@ use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
-use build::{build, check_failure, check_tenants, check_versions};
+use build::{build, check_tenants, check_versions};
 use ledger::Ledger;
 use untimed::State;
 use windows::Windows;
