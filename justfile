@@ -208,6 +208,11 @@ diagnosis-active *args="--sim 60 --model 60":
 measure-probe drives="60":
     python -m research.probing measure {{ drives }}
 
+# Learns the model of `tenants.channels=learned` again, from so many generated mixes of a seed, to MODEL (minutes)
+[group("research")]
+learn-allocator model="channels.json" mixes="120" seed="1":
+    python -m research.allocators {{ model }} {{ mixes }} {{ seed }}
+
 # Dominated hypervolume of `flashweir search` on ten problems, against grids of as many runs (minutes)
 [group("research")]
 measure-search designs="48":

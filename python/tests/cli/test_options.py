@@ -83,11 +83,10 @@ def test_a_command_declares_no_option_of_its_function_by_hand(name: str) -> None
 
 # Options of commands that mean something else than the option of the same name of another command.
 OTHER_MEANINGS = {
-    "--output": {"bench", "bundle", "collect", "train-allocator", "trace characterize"},  # a file of each one's kind
+    "--output": {"bench", "bundle", "collect", "trace characterize"},  # a file of each one's kind
     "--memory": {"import"},  # of an NVMeVirt, not of runs
     "--model": {"import"},  # NVMeVirt's own, not one of channels
     "--speed": {"replay"},  # of arrivals, not of a picture
-    "--seed": {"train-allocator"},  # of a library that takes 31 bits
 }
 
 

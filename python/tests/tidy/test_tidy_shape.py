@@ -2,11 +2,13 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from python_modules import Package
+from rust_modules import Crate, Module, names_of
 from test_tidy import SOURCES, text
 
 MAX_FILE_LINES = 400
@@ -16,7 +18,6 @@ CRATES = sorted(path.parent for path in (ROOT / "crates").glob("*/src"))
 # Circles that are known, as modules of a crate or a package, each with its reason.
 KNOWN_CIRCLES: dict[frozenset[str], str] = {}
 
-Module = tuple[str, ...]
 RUST_FUNCTION = re.compile(r'( *)(?:pub(?:\([^)]*\))? )?(?:(?:const|async|unsafe|extern "C") )*fn (\w+)')
 
 
@@ -59,67 +60,19 @@ def test_functions_are_measured() -> None:
     assert list(python_functions('def a(\n    b: int,\n) -> None:\n    """c"""\n    d()\n    e()\n')) == [("a", 2)]
 
 
-def paths_of(tree: str) -> Iterator[str]:
-    """The paths of a Rust `use`: `a::{b, c::{d, e}}` is a::b, a::c::d and a::c::e."""
-    head, brace, rest = tree.strip().partition("{")
-    if not brace:
-        yield head.partition(" as ")[0].strip()
-        return
-    depth, part = 0, ""
-    for character in rest.rpartition("}")[0] + ",":
-        if character == "," and depth == 0:
-            if part.strip():
-                yield from (head + path for path in paths_of(part))
-            part = ""
-            continue
-        depth += (character == "{") - (character == "}")
-        part += character
-
-
 def rust_module(path: Path) -> Module:
     """The module of a file, from its path within `src`."""
     parts = path.with_suffix("").parts
     return parts[:-1] if parts[-1] in ("mod", "lib") else parts
 
 
-def rust_uses(module: Module, source: str, modules: Iterable[Module]) -> set[Module]:
-    """Modules of the same crate that a Rust file names, by `use` or in full."""
-    source = re.sub(r"//.*", "", source.partition("#[cfg(test)]\nmod tests {")[0])
-    source = re.sub(r'"(?:[^"\\]|\\.)*"', '""', source)
-    named = [path for tree in re.findall(r"\buse\s+((?:crate|super|self)\b[^;]*);", source) for path in paths_of(tree)]
-    named += re.findall(r"\b(?:crate|super|self)(?:::\w+)+", re.sub(r"\buse\s[^;]*;", "", source))
-    found = set()
-    for path in named:
-        first, *rest = (part.strip() for part in path.split("::"))
-        at: Module = () if first == "crate" else module[:-1] if first == "super" else module
-        while rest and rest[0] == "super":
-            at, rest = at[:-1], rest[1:]
-        while rest and (*at, rest[0]) in modules:
-            at, rest = (*at, rest[0]), rest[1:]
-        found.add(at)
-    return found
-
-
-def python_uses(source: str) -> set[Module]:
-    """Modules that a Python file imports when it is imported itself."""
-    found: set[Module] = set()
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Import):
-            found |= {tuple(alias.name.split(".")) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            at = tuple(node.module.split("."))
-            found |= {at} | {(*at, alias.name) for alias in node.names}
-    return found
-
-
-def are_family(one: Module, other: Module) -> bool:
-    """True if one contains the other: a module and its children count as one."""
-    return one[: len(other)] == other or other[: len(one)] == one
-
-
 def circles(uses: Mapping[Module, set[Module]]) -> list[frozenset[str]]:
-    """Groups of modules of which each leads to each other one."""
-    graph = {one: {other for other in uses[one] if other in uses and not are_family(one, other)} for one in uses}
+    """Groups of modules of which each leads to each other one.
+
+    A module's own items are the contract of its children: that a child uses its parent is no edge. All else is one,
+    from a parent to its children and from a child to a grandparent too.
+    """
+    graph = {one: {other for other in uses[one] if other in uses and other != one[:-1]} for one in uses}
 
     def reached(start: Module) -> set[Module]:
         seen: set[Module] = set()
@@ -143,32 +96,69 @@ def circles(uses: Mapping[Module, set[Module]]) -> list[frozenset[str]]:
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
 def test_no_circle_of_rust_files(crate: Path) -> None:
     files = {rust_module(path.relative_to(crate / "src")): path for path in (crate / "src").rglob("*.rs")}
-    files = {module: path for module, path in files.items() if not module or "tests" not in module[-1]}
-    uses = {module: rust_uses(module, path.read_text(encoding="utf-8"), files) for module, path in files.items()}
+    files = {module: path for module, path in files.items() if not any("tests" in part for part in module)}
+    uses = Crate({module: path.read_text(encoding="utf-8") for module, path in files.items()}).uses()
     found = [sorted(circle) for circle in circles(uses) if circle not in KNOWN_CIRCLES]
     assert not found, f"{crate.name}: files that use one another: {found}"
 
 
 def test_no_circle_of_python_files() -> None:
     package = ROOT / "python/flashweir"
-    uses = {}
+    sources = {}
     for path in package.rglob("*.py"):
         parts = path.relative_to(package.parent).with_suffix("").parts
-        module = parts[:-1] if parts[-1] == "__init__" else parts
-        uses[module] = python_uses(path.read_text(encoding="utf-8"))
+        sources[parts[:-1] if parts[-1] == "__init__" else parts] = path.read_text(encoding="utf-8")
+    uses = Package(sources).uses()
     found = [sorted(circle) for circle in circles(uses) if circle not in KNOWN_CIRCLES]
     assert not found, f"files that import one another: {found}"
 
 
 def test_circles_are_found() -> None:
-    modules = {("a",), ("a", "b"), ("c",), ("d",)}
     sources = {
-        ("a",): "use crate::c::{X, Y};",
+        ("a",): "use crate::c::{X, Y};\nmod b;\nfn f() {}",
         ("a", "b"): "use super::Z;",
-        ("c",): "use super::d;",
-        ("d",): "crate::a::f()",
+        ("c",): "use super::d;\nstruct X;\nfn h() { d::g() }",
+        ("d",): "fn g() { crate::a::f() }",
     }
-    uses = {module: rust_uses(module, source, modules) for module, source in sources.items()}
-    assert circles(uses) == [frozenset({"a", "c", "d"})]
-    assert circles({**uses, ("d",): set()}) == []
-    assert set(paths_of("a::{b, c::{d, e as f}}")) == {"a::b", "a::c::d", "a::c::e"}
+    assert circles(Crate(sources).uses()) == [frozenset({"a", "c", "d"})]
+    assert circles(Crate({**sources, ("d",): ""}).uses()) == []
+    names = {"b": ("a", "b"), "f": ("a", "c", "e"), "c": ("a", "c")}
+    assert dict(names_of("a::{b, c::{self, e as f}}")) == names
+
+
+def test_circles_through_names_of_a_parent_are_found() -> None:
+    siblings = {
+        ("a",): "mod b;\nmod c;\npub(crate) use b::{Other, X as Y};\nuse c::*;\nstruct Own;",
+        ("a", "b"): "use super::{Own, Z};\nstruct X;\nstruct Other;",
+        ("a", "c"): "struct Z(super::Y);",
+        ("d",): "pub use crate::a::Other;",
+        ("e",): "use crate::d::*;\nfn f(_: Other) {}",
+    }
+    uses = Crate(siblings).uses()
+    assert circles(uses) == [frozenset({"a::b", "a::c"})]
+    assert uses[("e",)] == {("a", "b")}
+    assert circles(Crate({**siblings, ("a", "c"): "struct Z(super::Own);"}).uses()) == []
+
+
+def test_circles_through_ancestors_are_found() -> None:
+    sources = {
+        ("a",): "mod b;\nuse b::X;\nstruct Own;",
+        ("a", "b"): "mod c;\nuse c::Y;\nuse super::Own;\nstruct X(Y);",
+        ("a", "b", "c"): "pub(in crate::a) struct Y(crate::a::Own);",
+    }
+    assert circles(Crate(sources).uses()) == [frozenset({"a", "a::b", "a::b::c"})]
+    sources["a", "b", "c"] = "pub(in crate::a) struct Y(super::Z);"
+    assert circles(Crate(sources).uses()) == []
+
+
+def test_circles_of_python_files_are_found() -> None:
+    sources = {
+        ("p",): "from p.a import f\nfrom p.b import g as h\nOWN = 1\n",
+        ("p", "a"): "from p import h\n\n\ndef f() -> None: ...\n",
+        ("p", "b"): "import p\n\n\ndef g() -> None:\n    p.f()\n",
+        ("p", "c"): "def later() -> None:\n    from p.d import x\n",
+        ("p", "d"): "from p.c import later\nx = 1\n",
+    }
+    assert circles(Package(sources).uses()) == [frozenset({"p::a", "p::b"})]
+    sources["p", "b"] = "from p import OWN\n\n\ndef g() -> None: ...\n"
+    assert circles(Package(sources).uses()) == []

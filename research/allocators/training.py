@@ -145,7 +145,7 @@ def train(mixes: int, seed: int, *, threads: int = 1, progress: Progress | None 
         picked += window_costs[int(np.argmin(predicted + margin * divided))]
         best += min(window_costs)
     about = (
-        f"flashweir train-allocator --mixes {mixes} --seed {seed}: LightGBM {lightgbm.__version__}, "
+        f"just learn-allocator MODEL.json {mixes} {seed}: LightGBM {lightgbm.__version__}, "
         f"{len(kept)} windows; on {len(held)} held back it is {picked / len(held):+.4f} "
         f"in the logarithm of cost against all channels for everybody, and the best candidate {best / len(held):+.4f}; "
         f"predictions are off by {margin:.4f}"

@@ -1,4 +1,4 @@
-"""Training of the model behind `tenants.channels=learned`: a seed gives a model, and the engine takes it."""
+"""Models of `tenants.channels=learned`: one decides, and a file that is none is refused."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from conftest import refused
 
 import flashweir
-from flashweir import ConfigError, api, training
+from flashweir import ConfigError, api
 
 DRIVE = {
     "capacity": "16MiB",
@@ -27,13 +27,6 @@ TENANTS = {
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mixes of which a test can afford some."""
-    monkeypatch.setattr(training, "WINDOW_REQUESTS", 40)
-    monkeypatch.setattr(training, "WINDOWS", 4)
-
-
-@pytest.fixture
 def model() -> dict[str, Any]:
     """A model by hand: whatever is served shortest first costs a tenth less."""
     tree = {"feature": [14, -1, -1], "threshold": [0.5, 0.0, -0.1], "left": [1, 0, 0], "right": [2, 0, 0]}
@@ -42,40 +35,6 @@ def model() -> dict[str, Any]:
 
 def learned(**options: Any) -> flashweir.Result:
     return flashweir.simulate(TENANTS, set=DRIVE, windows=True, **options)
-
-
-@pytest.mark.usefixtures("small")
-def test_the_same_seed_gives_the_same_model_however_many_threads() -> None:
-    one = training.train(5, 7)
-    calls: list[tuple[int, int]] = []
-    two = training.train(5, 7, threads=3, progress=lambda done, of: calls.append((done, of)))
-    assert one == two
-    assert calls == [(done, 5) for done in range(1, 6)]
-    assert "--mixes 5 --seed 7" in one.model["about"]
-
-
-@pytest.mark.usefixtures("small")
-def test_what_is_measured_is_of_mixes_held_back(tmp_path: Path) -> None:
-    found = training.train(5, 8)
-    # One mix of five; of it all windows but the first, of which nothing is known before.
-    assert found.windows == 3
-    assert found.best <= min(found.picked, 0.0)
-    path = tmp_path / "model.json"
-    training.write(found, path)
-    assert list(tmp_path.iterdir()) == [path]
-    assert learned(model=path)["allocation"]["windows"] == 6
-
-
-@pytest.mark.usefixtures("small")
-def test_mixes_are_drawn_from_the_seed_and_are_all_drives_that_run() -> None:
-    drawn = list(training.draw_mixes(40, 3))
-    assert drawn == list(training.draw_mixes(40, 3))
-    assert drawn[:10] == list(training.draw_mixes(10, 3))
-    assert len({str(mix) for mix in drawn}) == 40
-    for mix in drawn[:8]:
-        assert 2 <= len(mix.workloads) <= 4
-        run = flashweir.simulate(mix.workloads, "ssdsim", set={**mix.settings, "tenants.channels": "isolated"})
-        assert run["requests"] == len(mix.workloads) * training.WINDOW_REQUESTS * training.WINDOWS
 
 
 def test_a_model_decides(tmp_path: Path, model: dict[str, Any]) -> None:
@@ -113,7 +72,7 @@ def test_a_model_that_is_none_is_refused_in_a_line(tmp_path: Path, model: dict[s
         flashweir.simulate(TENANTS, set={**DRIVE, "tenants.channels": "isolated"}, model=path)
 
 
-def test_too_few_mixes_and_a_place_that_can_not_be_written_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected at least 5"):
-        training.train(4, 1)
-    assert "none" in refused("train-allocator", "-o", str(tmp_path / "none" / "model.json"))
+def test_the_command_that_trained_one_says_where_it_went() -> None:
+    said = refused("train-allocator", "-o", "model.json", "--mixes", "5")
+    assert said.startswith("error: train-allocator: ")
+    assert "just learn-allocator" in said
