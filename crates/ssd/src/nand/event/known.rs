@@ -5,6 +5,9 @@
 //! the next end that somebody waits for, or at its last one. Between them commands are only listed, and booked when they are done.
 //! Times are those of step by step to the nanosecond; of several ends at one instant another one may come first.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
