@@ -132,7 +132,7 @@ impl KnownEnds {
 }
 
 impl<P: Probe> Events<P> {
-    /// From now on, the ends of commands are known when they are handed over, if nothing comes between, and nobody is told of each.
+    /// From now on, the ends of commands are known when they are handed over, if nothing comes between, and no probe records each.
     /// Only where no command waits for those of other dies, and nobody looks at what a die does in between.
     pub(crate) fn know_ends(&mut self) {
         if !P::ON && self.solo && !self.scheduler.reorders() {
