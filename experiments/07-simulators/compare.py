@@ -168,7 +168,7 @@ def cases(names: Sequence[str], only: str) -> Iterator[tuple[dict[str, Any], dic
             if victim == "d-choices":
                 drive["gc.choices"] = int(np.log2(int(str(drive["blocks_per_unit"]))))
             for seed in SPEC["seeds"]:
-                which = {"of": case["of"], "group": "steady", "size": drive["page"], "victim": victim}
+                which = {"of": case["of"], "group": "steady", "blocks": drive["blocks_per_unit"], "victim": victim}
                 yield which | {"seed": seed}, drive, overwritten(case, drive, seed)
 
 
@@ -179,6 +179,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.add_argument(f"--{name}", type=Path, metavar="PATH", help=f"a built {name}")
     parser.add_argument("-o", "--output", type=Path, default=HERE / "results.json")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose group has this text")
+    parser.add_argument("--seeds", type=int, default=len(SPEC["seeds"]), metavar="N", help="the first N seeds alone")
     given = parser.parse_args(arguments)
     programs = {name: path for name in RUNNERS if (path := getattr(given, name))}
     for name, path in programs.items():
@@ -187,6 +188,8 @@ def main(arguments: Sequence[str]) -> int:
     rows = json.loads(given.output.read_text(encoding="utf-8")) if given.output.exists() else []
     rows = [row for row in rows if row["of"] not in programs or given.only not in row["group"]]
     for which, drive, requests in cases(tuple(programs), given.only):
+        if which["seed"] not in SPEC["seeds"][: given.seeds]:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             theirs = RUNNERS[which["of"]](programs[which["of"]], drive, requests, Path(folder))
             rows.append({**which, "theirs": theirs, "ours": ours(drive, requests, Path(folder))})

@@ -1,6 +1,7 @@
-"""Tables of `results.json`, which `python tables.py` writes into the README: five seeds a case, intervals of 95%."""
+"""Tables of `results.json`, which `python tables.py` writes into the README, with intervals of 95% over seeds."""
 
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +22,10 @@ MARKS = ("<!-- tables of tables.py -->", "<!-- end of tables -->")
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Mean, and half of Student's interval."""
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return float(np.mean(values)), float(SPEC["t"]) * spread / float(np.sqrt(len(values)))
+    if len(values) == 1:
+        return float(values[0]), math.inf
+    spread = float(np.std(values, ddof=1)) / float(np.sqrt(len(values)))
+    return float(np.mean(values)), float(SPEC["t"][str(len(values))]) * spread
 
 
 def difference(rows: Iterable[Mapping[str, Any]], op: str, key: str) -> tuple[float, float] | None:
@@ -65,12 +68,12 @@ def of_times(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def of_steady(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Differences of flash operations in steady state by victim policy."""
-    yield "| victim | theirs: erases | erases, % | programs, % | mean response, % |"
-    yield "| --- | --- | --- | --- | --- |"
-    for (victim,), same in groups(rows, ("victim",)).items():
+    yield "| victim | blocks a plane | theirs: erases | erases, % | programs, % | mean response, % |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for (victim, blocks), same in groups(rows, ("victim", "blocks")).items():
         erases = interval([row["theirs"]["erases"] for row in same])[0]
         cells = [shown(difference(same, "write", key)) for key in ("erases", "programs", "write")]
-        yield f"| {victim} | {erases:,.0f} | {cells[0]} | {cells[1]} | {cells[2]} |"
+        yield f"| {victim} | {blocks} | {erases:,.0f} | {cells[0]} | {cells[1]} | {cells[2]} |"
 
 
 def of_micros(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

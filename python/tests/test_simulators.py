@@ -76,7 +76,10 @@ def test_mqsims_result_is_read(modules: dict[str, ModuleType]) -> None:
     ftl = " ".join(f'{key}="{value}"' for key, value in counts.items())
     names = ("Name", "End_to_End_Request_Delay", "Min_End_to_End_Request_Delay", "Max_End_to_End_Request_Delay")
     flows = [
-        "".join(f"<{name}>{value}</{name}>" for name, value in zip(names, (f"/x/flow-{number}.trace", mean, 7, 9), strict=True))
+        "".join(
+            f"<{name}>{value}</{name}>"
+            for name, value in zip(names, (f"/x/flow-{number}.trace", mean, 7, 9), strict=True)
+        )
         for number, mean in ((1, 30), (0, 8))
     ]
     host = "".join(f"<Host.IO_Flow>{flow}</Host.IO_Flow>" for flow in flows)
