@@ -126,4 +126,4 @@ def test_differences_are_those_of_known_results(modules: dict[str, ModuleType]) 
     ]
     mean, half = modules["tables"].difference(rows, "write", "write")
     assert mean == pytest.approx(0)
-    assert half == pytest.approx(2.776 * 2 / 3**0.5)
+    assert half == pytest.approx(4.303 * 2 / 3**0.5)
