@@ -51,7 +51,7 @@ def test_defaults_of_a_simulator_give_its_preset(kind: str, tmp_path: Path) -> N
 
 def test_every_key_of_mqsim_is_in_the_table(tmp_path: Path) -> None:
     found = flashweir.import_drive("mqsim", sample("mqsim", tmp_path))
-    assert found.counts == {"set": 45, "part": 8, "none": 8}
+    assert found.counts == {"set": 45, "part": 13, "none": 3}
     assert all(one.reason for one in found.entries if one.status != "set")
     settings = found.settings
     assert settings["ftl.kind"] == "dftl"
@@ -60,6 +60,8 @@ def test_every_key_of_mqsim_is_in_the_table(tmp_path: Path) -> None:
     assert (settings["gc.victim"], settings["gc.choices"], settings["gc.free_blocks"]) == ("d-choices", 11, 102)
     # 4 GB/s, of which 128 of 156 bytes are data.
     assert settings["host.link"] == str(round(4e9 * 128 / 156))
+    # 13 + 13 ns, and 2 bytes of two bursts in 10 ns.
+    assert (settings["firmware.memory_time"], settings["firmware.memory_rate"]) == ("26ns", "200000000B")
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,11 @@ def test_every_key_of_mqsim_is_in_the_table(tmp_path: Path) -> None:
         ({"HostInterface_Type": "SATA"}, "host.submit_time", "400us"),
         ({"Enabled_Preconditioning": "true"}, "precondition", "steady"),
         ({"Page_Capacity": ""}, "page", "8KiB"),
+        (
+            {"Data_Cache_DRAM_Data_Rate": "", "Data_Cache_DRAM_Data_Busrt_Size": ""},
+            "firmware.memory_rate",
+            "6400000000B",
+        ),
         ({"GC_Exec_Threshold": "0.5"}, "gc.free_blocks", 136),
         ({"Preemptible_GC_Enabled": "true"}, "sched.preempt_gc", True),
     ],
@@ -84,14 +91,24 @@ def test_values_of_mqsim(changes: dict[str, str], key: str, value: object, tmp_p
     assert flashweir.import_drive("mqsim", path).settings[key] == value
 
 
+def test_without_a_cache_mqsims_memory_has_no_effect(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(mqsim(Data_Cache_Capacity="0"))
+    found = flashweir.import_drive("mqsim", path)
+    assert not [key for key in found.settings if key.startswith("firmware.memory")]
+    assert {entry(found, f"Data_Cache_DRAM_{name}").status for name in ("Row_Size", "tRP", "tCL", "Data_Rate")} == {
+        "set"
+    }
+
+
 def test_a_device_file_says_where_each_key_is_from(tmp_path: Path) -> None:
     path = sample("mqsim", tmp_path)
     out = tmp_path / "drive.toml"
     run = command("import", "mqsim", str(path), "-o", str(out))
     text = out.read_text()
     assert text.startswith("# Imported from ")
-    assert "45 keys set, 8 in part, 8 not imported" in text
-    assert "45 keys set, 8 in part, 8 not imported" in run.out
+    assert "45 keys set, 13 in part, 3 not imported" in text
+    assert "45 keys set, 13 in part, 3 not imported" in run.out
     assert "none  Queue_Fetch_Size = 512: " in run.out
     assert "# Block_Erase_Latency = 3800000\nerase = " in text
     found = flashweir.import_drive("mqsim", path)
