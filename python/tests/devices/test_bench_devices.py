@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from block_devices import loop_of, mounted, need_no_trim, need_trim, served, tool, wait_for
 from conftest import flashweir, refused
-from test_interrupt import start
+from started import start
 
 from flashweir.benchmark import comparing
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from characters import Request, drawn, shares, table
 from conftest import ENDLESS, ROOT, SHIPPED_TRACE, flashweir, refused
-from test_interrupt import start
+from started import start
 
 import flashweir as package
 from flashweir import ConfigError, FlashweirError, TraceError

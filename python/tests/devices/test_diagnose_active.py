@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import flashweir, refused
+from conftest import ROOT, flashweir, refused
 from model_drive import Drive
 
 import flashweir as api
@@ -19,7 +19,7 @@ from flashweir.diagnosis.active.page import charts
 from flashweir.diagnosis.active.ratios import Span, judged, ratio, span_of
 from flashweir.diagnosis.active.session import check_due
 
-MODEL = Path(__file__).with_name("model_drive.py")
+MODEL = ROOT / "python" / "tests" / "model_drive.py"
 SIM = "sim:mlc-2006,capacity=48MiB,channels=2,op_ratio=0.1,pages_per_block=64,buffer.bytes=512KiB"
 KIB = 1024
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from block_devices import knows_trim, need_trim
 from conftest import SHIPPED_TRACE, flashweir
-from test_interrupt import start
+from started import start
 
 import flashweir as api
 

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from conftest import flashweir as command
 from import_samples import FEMU, FLOW, SAMPLES, mqsim, sample, workload
 
@@ -34,7 +35,7 @@ def test_defaults_of_a_simulator_give_its_preset(kind: str, tmp_path: Path) -> N
     imported = flashweir.import_drive(kind, sample(kind, tmp_path)).settings
     preset = next(one for one in flashweir.presets() if one["name"] == PRESETS[kind])["config"].to_dict()
     drive = flashweir.simulate(QUICK, imported)["config"].to_dict()
-    text = (Path(__file__).parents[2] / "crates" / "ssd" / "presets" / f"{PRESETS[kind]}.toml").read_text()
+    text = (ROOT / "crates" / "ssd" / "presets" / f"{PRESETS[kind]}.toml").read_text()
     table = tomllib.loads(text)
     keys = [key for key, value in table.items() if not isinstance(value, dict)]
     keys += [f"{group}.{key}" for group, values in table.items() if isinstance(values, dict) for key in values]
@@ -189,7 +190,7 @@ def test_drives_sweeps_and_targets_take_the_file_itself(tmp_path: Path) -> None:
 
 
 def test_the_reference_names_every_key(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "import.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "import.md").read_text(encoding="utf-8")
     for kind in SAMPLES:
         for one in flashweir.import_drive(kind, sample(kind, tmp_path)).entries:
             assert f"`{one.key}`" in page or one.key == "NEW_KEY", one.key

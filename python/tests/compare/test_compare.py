@@ -244,13 +244,28 @@ def test_failed_runs_are_said(tmp_path: Path) -> None:
     )
 
 
+def test_a_workload_has_the_name_before_it(tmp_path: Path) -> None:
+    other = "random:span=16MiB,count=200"
+    args = ("--policies", "greedy", "--seeds", "1", *SETTINGS)
+    found = flashweir("compare", "skewed=zipf:span=16MiB,count=200", other, *args, "--json", "-").json()
+    assert [one["workload"] for one in found["rows"]] == ["skewed", other]
+    (tmp_path / "a=b.csv").write_text("0,r,0,8\n1,w,8,8\n")
+    table = ("--columns", "time=0,op=1,lba=2,size=3")
+    assert "a=b.csv" in flashweir("compare", "a=b.csv", *args, *table, cwd=tmp_path).out
+    twice = refused("compare", "a=random:count=10", "a=zipf:count=10", *args)
+    assert twice == "workload a=zipf:count=10: another workload is named a: expected a name of its own"
+
+
 def test_all_workloads_are_checked_before_any_runs(tmp_path: Path) -> None:
     for given, message in (
         ("zipf:count=10,thet=1", "thet"),
         ("zip:count=10", "zip"),
         ("random:count=1e", "expected a whole number"),
-        ("a=zipf:count=10", "workload a=zipf:count=10: expected it without a name"),
+        ("a=zip:count=10", 'workload a: workload "zip": no such kind'),
+        ("a=nothing.csv", "workload 'nothing.csv': there is no such file"),
         ("nothing.csv", "there is no such file"),
+        ("=random:count=10", "workload '=random:count=10': there is no such file"),
+        ("a b=random:count=10", "workload 'a b=random:count=10': there is no such file"),
     ):
         said = refused("compare", WORK, given, "--policies", "greedy", *SETTINGS, "-o", "runs", cwd=tmp_path)
         assert message in said

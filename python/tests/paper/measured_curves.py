@@ -1,6 +1,7 @@
 """Committed curves of the experiments at the quick size: what checks and their wrong twins are tried on.
 
-`python python/tests/measured_curves.py DIR` writes them anew from the runs of `flashweir reproduce --quick -o DIR`.
+`python python/tests/paper/measured_curves.py DIR` writes them anew from the runs of
+`flashweir reproduce --quick -o DIR`.
 """
 
 import json

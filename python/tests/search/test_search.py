@@ -180,6 +180,11 @@ def test_ranges_without_steps() -> None:
     assert (len(narrow), narrow[16]) == (33, 1.0)
 
 
+def test_a_spec_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: No such file or directory: expected a search in TOML"):
+        flashweir.search(tmp_path / "none.toml", budget=4)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import flashweir
-from test_interrupt import start
+from conftest import ROOT, flashweir
+from started import start
 from test_replay import loop
 
 import flashweir as api
@@ -229,7 +229,7 @@ def test_what_is_no_flash_is_said_first(tmp_path: Path) -> None:
     ],
 )
 def test_files_and_limits_are_no_flash(target: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(ROOT)
     found = api.diagnose(NO_FLASH + target, active=True)
     assert found["admissible"] is False
     assert why in found["not_flash"]

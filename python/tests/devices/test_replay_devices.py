@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from block_devices import MIB, SECTOR, Served, loop_of, loop_on, mounted, need_no_trim, need_trim, served, wait_for
 from conftest import flashweir, refused
-from test_interrupt import start
+from started import start
 
 # Between what is looked at before a drive is written that is named twice: superblocks at its beginning and end.
 WITHIN = (8 * MIB, 40 * MIB)

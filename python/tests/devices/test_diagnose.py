@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SHIPPED_TRACE, flashweir
+from conftest import ROOT, SHIPPED_TRACE, flashweir
 
 from flashweir import TraceError, diagnose, simulate
 from flashweir.charts.model import Cloud
@@ -156,7 +156,7 @@ def test_a_capacity_that_is_no_size_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("drive", ["MTRON", "Samsung", "OCZ", "Transcend SLC"])
 def test_a_missing_write_buffer_is_diagnosed_on_four_drives_of_the_paper(drive: str, tmp_path: Path) -> None:
     # Two have one (experiments/05-yang2009). No drive or workload like these was learned from.
-    folder = Path(__file__).parents[2] / "experiments" / "05-yang2009"
+    folder = ROOT / "experiments" / "05-yang2009"
     settings = tomllib.loads((folder / "drives.toml").read_text(encoding="utf-8"))
     tenth = tomllib.loads((folder / "tenth.toml").read_text(encoding="utf-8"))["axes"]["drive"].get(drive, {})
     chosen = flat(settings["set"]) | flat(settings["axes"]["drive"][drive]) | flat(tenth)

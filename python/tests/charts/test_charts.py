@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SMALL_DRIVE
+from report_samples import with_recordings
 
 import flashweir
 from flashweir.charts import figures as figures_of
@@ -20,26 +21,6 @@ from flashweir.quantity import number_of
 def run(workload: Any = "random:span=32MiB,count=4000,write=0.5", **settings: Any) -> dict[str, Any]:
     drive = {**SMALL_DRIVE, "precondition": "full", "host.queue_depth": 8, **settings}
     return flashweir.simulate(workload, set=drive).to_dict()
-
-
-def with_recordings(result: dict[str, Any], channels: int = 2, bins: int = 50) -> dict[str, Any]:
-    """A result with the optional parts that a run has on demand."""
-    one = {"host": 0.5, "gc": 0.1, "mapping": 0.0, "waiting": 0.1, "idle": 0.3}
-    columns = {state: [share] * bins for state, share in one.items()}
-    rows = [{**columns, "dirty_pages": [float(number)] * bins} for number in range(channels)]
-    windows = {
-        "end_s": [float(place + 1) for place in range(bins)],
-        "requests": [10] * bins,
-        "iops": [100.0 + place for place in range(bins)],
-        "latency_us": {"read": [None, *[5.0] * (bins - 1)], "write": [None] * bins},
-        "write_amplification": [None, *[1.0 + place for place in range(bins - 1)]],
-    }
-    return {
-        **result,
-        "activity": {"from_s": 0.0, "to_s": 9.7, "bin_s": 0.2, "channels": rows, "dirty_pages": [1.0] * bins},
-        "series": {"requests_per_window": 10, **windows},
-        "warmup": {"method": "mser-5", "found": True, "requests": 50, "of_requests": 500, "simulated_s": 5.0},
-    }
 
 
 def named(charts: list[Chart]) -> dict[str, Any]:

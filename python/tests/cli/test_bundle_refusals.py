@@ -279,7 +279,9 @@ def flashweir_check(path: Path) -> Any:
 
 
 def test_sources_that_are_none(tmp_path: Path, bundle: Path) -> None:
-    assert refused("bundle", "none.json") == "none.json: there is no such file or folder"
+    expected = "expected the folder of a sweep, or a result that simulate --json FILE wrote"
+    assert refused("bundle", "none.json") == f"none.json: there is no such file or folder; {expected}"
+    assert refused("bundle", "-") == f"-: standard input is no source of a bundle: {expected}"
     assert "no sweep: expected sweep.json in it" in refused("bundle", str(tmp_path), "-o", "o.tar.zst")
     assert "not a result of flashweir simulate --json" in refused("bundle", "small.toml")
     assert refused("bundle", "run.json", str(tmp_path)) == (

@@ -6,13 +6,13 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import ENDLESS, QUICK, SMALL_DRIVE, SMALL_SETTINGS
+from started import start
 
 import flashweir
 
@@ -23,16 +23,6 @@ STOPPED = re.compile(
 )
 
 SIMULATE = ("simulate", ENDLESS, *SMALL_SETTINGS)
-
-
-def start(*args: str, **options: Any) -> subprocess.Popen[str]:
-    """Starts the command with SIGINT as a terminal delivers it, even where the test runner ignores it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "flashweir", *args],
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
-        **options,
-    )
 
 
 def wait_for(path: Path, run: subprocess.Popen[str]) -> None:

@@ -102,3 +102,14 @@ def test_refusals_are_made_from_rules_of_the_tables() -> None:
     for path in (ROOT / "crates/run/src").rglob("*.rs"):
         for block in re.findall(r"if [^{]*\{[^}]*Err\(Error::setting\(", path.read_text()):
             assert not any(word in block for word in held), f"{path.name}: a combination refused by no rule"
+
+
+def test_python_tests_lie_in_the_folders_that_contributing_names() -> None:
+    tests = [name.relative_to("python/tests") for name in tracked(".py") if name.as_posix().startswith("python/tests/")]
+    loose = [name.name for name in tests if len(name.parts) == 1 and name.name.startswith("test_")]
+    assert not loose, "tests that lie in no folder of python/tests"
+    rows = re.findall(r"^  \| (`.*?`) \|", text(Path("CONTRIBUTING.md")), re.MULTILINE)
+    named = {folder for row in rows for folder in re.findall(r"`(\w+)`", row)}
+    assert {name.parts[0] for name in tests if len(name.parts) > 1} == named
+    # Two of one name can't be imported in one process.
+    assert len({name.name for name in tests}) == len(tests)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import refused
-from test_charts import with_recordings
+from report_samples import with_recordings
 from test_report_build import META, _stand_ins, frame, result
 
 import flashweir
