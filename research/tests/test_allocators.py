@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_model_however_many_threads() -> None:
     two = training.train(5, 7, threads=3, progress=lambda done, of: calls.append((done, of)))
     assert one == two
     assert calls == [(done, 5) for done in range(1, 6)]
-    assert "--mixes 5 --seed 7" in one.model["about"]
+    assert one.model["about"].startswith("just learn-allocator MODEL.json 5 7: ")
 
 
 @pytest.mark.usefixtures("small")

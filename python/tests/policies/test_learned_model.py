@@ -74,5 +74,5 @@ def test_a_model_that_is_none_is_refused_in_a_line(tmp_path: Path, model: dict[s
 
 def test_the_command_that_trained_one_says_where_it_went() -> None:
     said = refused("train-allocator", "-o", "model.json", "--mixes", "5")
-    assert said.startswith("error: train-allocator: ")
+    assert said.startswith("train-allocator: ")
     assert "just learn-allocator" in said
