@@ -73,13 +73,14 @@ enum Digits {
 const TIME_UNITS: [(&str, u32); 5] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9), ("100ns", 2)];
 
 /// Units of addresses and sizes, in bytes.
-const SIZE_UNITS: [(&str, u64); 3] = [("bytes", 1), ("sectors", SECTOR_BYTES), ("4k-pages", 4096)];
+const SIZE_UNITS: [(&str, u64); 3] = [("sectors", SECTOR_BYTES), ("bytes", 1), ("4k-pages", 4096)];
 
 impl Columns {
     /// Parses a spec: `key=column[:unit]` between commas; columns are counted from 0, or named as their heading is.
     ///
     /// Keys are `time` (unit `s`, `ms`, `us`, `ns` or `100ns`; default `ns`), `op` (`:read1` or `:write1` if it is a
-    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`), and optionally `response` (a time as
+    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`; a name that ends in a unit, such as
+    /// `size_bytes`, has it without a colon), and optionally `response` (a time as
     /// `time`), `stream` (the tenant's number), `handle` (the placement handle), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header`
     /// (lines to skip, the last of which has the headings; 1 where a column is named).
     pub fn parse(spec: &str) -> Result<Self, TraceError> {
@@ -99,7 +100,7 @@ impl Columns {
                 parse_at(column.trim()).ok_or_else(|| wrong(part, "a column number from 0 to 63, or a name"))
             };
             match key.trim() {
-                "time" => time = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "time" => time = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? }),
                 "op" => {
                     let unit = match unit {
                         "" => Digits::Unsaid,
@@ -109,9 +110,11 @@ impl Columns {
                     };
                     op = Some(Column { at: at()?, unit });
                 }
-                "lba" => lba = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
-                "size" => size = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
-                "response" => response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "lba" => lba = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
+                "size" => size = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
+                "response" => {
+                    response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? });
+                }
                 "stream" => stream = Some(at()?),
                 "handle" => handle = Some(at()?),
                 "device" => device = Some(at()?),
@@ -239,8 +242,17 @@ fn parse_at(text: &str) -> Option<At> {
     (!text.is_empty()).then(|| At::Name(text.to_owned()))
 }
 
-fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str) -> Result<U, TraceError> {
-    let found = if name.is_empty() { units.first() } else { units.iter().find(|(known, _)| *known == name) };
+/// The unit called `name`; without a name that of the last word of the column's name, else the first.
+fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str, column: &str) -> Result<U, TraceError> {
+    let last = column.rsplit(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty());
+    let found = if name.is_empty() {
+        units
+            .iter()
+            .find(|(known, _)| last.is_some_and(|word| known.eq_ignore_ascii_case(word)))
+            .or(units.first())
+    } else {
+        units.iter().find(|(known, _)| *known == name)
+    };
     found.map(|(_, unit)| *unit).ok_or_else(|| TraceError::Spec {
         what: "columns".to_owned(),
         found: part.to_owned(),
@@ -249,10 +261,6 @@ fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str) -> Result<U, Trace
             units.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ")
         ),
     })
-}
-
-fn pick_size(name: &str, part: &str) -> Result<u64, TraceError> {
-    pick(&SIZE_UNITS, if name.is_empty() { "sectors" } else { name }, part)
 }
 
 fn parse_separator(name: &str) -> Option<Separator> {
@@ -296,87 +304,4 @@ impl Digits {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::line::LineDecoder;
-    use super::super::testing::{decode, decode_err, decode_log};
-    use super::*;
-
-    fn table(spec: &str) -> Box<dyn LineDecoder> {
-        Box::new(Table::new(&Columns::parse(spec).expect("a good spec")))
-    }
-
-    #[test]
-    fn columns_have_units_and_separators() {
-        let (requests, _) = decode(
-            table("time=3:us,op=1,lba=4:bytes,size=5:bytes,stream=0,handle=0"),
-            "7,Read,x,1000,4096,512\n9,w,x,1001.5,0,1\n9,F,x,1002,,\n9,0x28,,1003,8,8\n",
-        );
-        assert_eq!((requests[0].stream, requests[0].lba, requests[0].sectors), (7, 8, 1));
-        assert_eq!(requests[0].handle, 7);
-        assert_eq!((requests[1].time_ns, requests[1].op, requests[1].sectors), (1_500, Op::Write, 1));
-        assert_eq!((requests[2].op, requests[3].op), (Op::Flush, Op::Read));
-        let (requests, _) = decode(
-            table("sep=space,header=1,time=0:100ns,op=1:read1,lba=2:4k-pages,size=3"),
-            "t o l s\n 5  1  2  8\n6 0 2 9\n",
-        );
-        assert_eq!((requests[0].op, requests[0].lba, requests[0].sectors), (Op::Read, 16, 8));
-        assert_eq!((requests[1].op, requests[1].time_ns), (Op::Write, 100));
-        let (requests, _) = decode(table("sep=;,time=0,op=1:write1,lba=2,size=3"), "5;1;2;8\n");
-        assert_eq!(requests[0].op, Op::Write);
-    }
-
-    #[test]
-    fn columns_are_found_by_their_headings() {
-        let spec = "time=Timestamp:us,op=rw,lba=offset:bytes,size=length:bytes,response=rt:us";
-        let text = "x,\"timestamp\", rw ,rt,offset,length\n,5,r,2.5,4096,512\n,6,W,,8192,1024\n";
-        let log = decode_log(table(spec), text);
-        assert_eq!((log[0].request.lba, log[0].completion_ns), (8, Some(2_500)));
-        assert_eq!(
-            (log[1].request.time_ns, log[1].request.op, log[1].completion_ns),
-            (1_000, Op::Write, None)
-        );
-        let (requests, _) =
-            decode(table("time=t,op=1,lba=2,size=3,header=2,sep=space"), "made by\nt o l s\n1 w 8 8\n");
-        assert_eq!(requests[0].lba, 8);
-        let error = decode_err(table("time=when,op=1,lba=2,size=3"), "t,o,l,s\n1,w,8,8\n");
-        assert!(
-            error.contains("columns: found no \"when\" among t, o, l, s, expected the name of a column"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn bad_specs_say_what_was_expected() {
-        for (spec, said) in [
-            ("time", "key=column[:unit]"),
-            ("time=,op=1,lba=2,size=3", "a column number from 0 to 63, or a name"),
-            ("time=x,op=1,lba=2,size=3,header=0", "a line of headings"),
-            ("time=64,op=1,lba=2,size=3", "a column number from 0 to 63"),
-            ("time=0:weeks,op=1,lba=2,size=3", "a unit of ns, us, ms, s, 100ns"),
-            ("time=0,op=1:maybe,lba=2,size=3", "read1 or write1"),
-            ("time=0,op=1,lba=2:miles,size=3", "a unit of bytes, sectors, 4k-pages"),
-            ("time=0,op=1,lba=2", "a column for size as well"),
-            ("time=0,op=1,lba=2,size=3,sep=ab", "comma, tab, space or one character"),
-            ("time=0,op=1,lba=2,size=3,header=x", "a number of lines"),
-            ("time=0,op=1,lba=2,size=3,colour=4", "one of time, op, lba"),
-        ] {
-            let error = Columns::parse(spec).expect_err(spec).to_string();
-            assert!(error.contains(said), "{spec}: {error}");
-        }
-    }
-
-    #[test]
-    fn bad_fields_say_what_was_expected() {
-        let spec = "time=0,op=1,lba=2,size=3,stream=4,handle=5";
-        for (line, said) in [
-            ("1,1,0,8,0,0", "op=COLUMN:read1"),
-            ("1,x,0,8,0,0", "op: found \"x\""),
-            ("1,r,0,8,70000,0", "stream: found \"70000\", expected a number below 65536"),
-            ("1,r,0,8,0,256", "handle: found \"256\", expected a number below 256"),
-            ("1,r,0,8", "column: found the end of the line"),
-            ("-1,r,0,8,0,0", "time: found \"-1\", expected a number that is not negative"),
-        ] {
-            assert!(decode_err(table(spec), line).contains(said), "{line}");
-        }
-    }
-}
+mod tests;
