@@ -53,7 +53,7 @@ pub use nand::{
 pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
 pub use refusal::{Refusal, TOO_MANY_PAGES};
 pub use sched::{Dispatch, SchedPolicy};
-pub use sim::{Allocations, Allocator, Level, Options, Simulation, Tried, Window};
+pub use sim::{Allocations, Allocator, Level, Options, Simulation, StateReader, Tried, Window};
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     AgeingCounts, Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies,

@@ -99,6 +99,12 @@ pub enum TraceError {
         /// Contents that detection examined.
         detail: String,
     },
+    /// There is not a byte in the file or pipe.
+    #[error("{path}: it is empty; expected a trace of requests")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// A generator spec, a `--columns` spec or a format name that can't be understood.
     #[error("{what} {found:?}: {expected}")]
     Spec {

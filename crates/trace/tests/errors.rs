@@ -142,6 +142,13 @@ fn files_of_no_format_say_what_was_looked_at() {
         let found = message(&folder.file(name, content));
         assert!(found.contains(said) && found.contains("--columns"), "{found}");
     }
+    for (name, content) in [
+        ("c.blkparse", &b""[..]),
+        ("d.blkparse.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ] {
+        let found = message(&folder.file(name, content));
+        assert!(found.ends_with("it is empty; expected a trace of requests"), "{found}");
+    }
 }
 
 #[test]

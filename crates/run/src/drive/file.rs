@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
+use flashweir_ssd::StateReader;
 use flashweir_trace::output::{OutputError, PartFile};
 use postcard::de_flavors::io::io::IOReader;
 use serde::de::DeserializeOwned;
@@ -122,7 +123,7 @@ impl Loading {
         &mut self,
         read: impl FnOnce(&mut StateReader<'_>) -> Result<T, postcard::Error>,
     ) -> Result<T, Error> {
-        let flavor = IOReader::new(&mut self.blocks, &mut self.scratch);
+        let flavor = IOReader::new(&mut self.blocks as &mut dyn Read, &mut self.scratch);
         let done = read(&mut postcard::Deserializer::from_flavor(flavor));
         done.map_err(|error| {
             let failed = self.blocks.failed.take();
@@ -142,10 +143,6 @@ impl Loading {
         Error::DriveFile { path: self.path.clone(), detail }
     }
 }
-
-/// Reads the state.
-pub(super) type StateReader<'a> =
-    postcard::Deserializer<'a, IOReader<'a, &'a mut BlockReader<BufReader<File>>>>;
 
 fn header(file: &mut impl Read) -> Result<Header, String> {
     let text = |error: io::Error| cut_short(error).to_string();

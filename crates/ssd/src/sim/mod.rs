@@ -29,6 +29,7 @@ use crate::tenants::{Allocation, Model};
 
 use build::{build, check_tenants, check_versions};
 use ledger::Ledger;
+pub use state::StateReader;
 use untimed::State;
 use windows::Windows;
 pub use windows::{Allocations, Allocator, Level, Tried, Window};
@@ -119,7 +120,7 @@ trait Drive: Send {
     /// The complete state, to be saved.
     fn saved(&self) -> &dyn erased_serde::Serialize;
     /// Replaces the state by a saved one.
-    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error>;
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), postcard::Error>;
 }
 
 /// A simulated drive and its host.

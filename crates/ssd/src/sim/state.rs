@@ -1,12 +1,20 @@
 //! The complete state of a simulation, to be saved and restored: exact, and only between simulations of one configuration and one
-//! engine. What it is saved to is the caller's.
+//! engine. The caller writes it with postcard, to any place.
+//!
+//! It is read by one type of reader. A reader behind a trait object (erased-serde) compiles each of some 30 methods for each type of the
+//! state, needed or not, which was half of the functions of this crate.
 
-use std::fmt;
+use std::io::Read;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
+use postcard::de_flavors::io::io::IOReader;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 
-use super::{Drive, Simulation};
+use super::Simulation;
+
+/// Reads a saved state.
+pub type StateReader<'a> = postcard::Deserializer<'a, IOReader<'a, &'a mut dyn Read>>;
 
 /// A part of a drive that can be copied, saved, and moved to another thread.
 pub(super) trait Owned: Clone + Send + Serialize + DeserializeOwned + 'static {}
@@ -29,42 +37,16 @@ impl Serialize for Simulation {
 impl Simulation {
     /// Replaces the state by one that was saved, of a simulation with the same configuration and options. An allocator and policies
     /// outside (see [`Simulation::set_allocator`], [`Simulation::set_policies`]) stay. After an error the simulation is in no state to go on.
-    pub fn restore<'de, D: Deserializer<'de>>(&mut self, from: D) -> Result<(), D::Error> {
-        from.deserialize_tuple(PARTS, Into(self))
-    }
-}
-
-/// Takes a saved state.
-struct Into<'a>(&'a mut Simulation);
-
-impl<'de> Visitor<'de> for Into<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the state of a simulation")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<(), A::Error> {
-        let short = |part: usize| A::Error::invalid_length(part, &"the state of a simulation");
-        parts.next_element_seed(IntoDrive(self.0.drive.as_mut()))?.ok_or_else(|| short(0))?;
-        self.0.arbiter = parts.next_element()?.ok_or_else(|| short(1))?;
-        let windows: Option<super::Windows> = parts.next_element()?.ok_or_else(|| short(2))?;
-        self.0.drive.attach(&self.0.external);
-        match (&mut self.0.windows, windows) {
+    pub fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), postcard::Error> {
+        self.drive.restore(from)?;
+        self.arbiter = Deserialize::deserialize(&mut *from)?;
+        let windows: Option<super::Windows> = Deserialize::deserialize(from)?;
+        self.drive.attach(&self.external);
+        match (&mut self.windows, windows) {
             (Some(windows), Some(saved)) => windows.restore(saved),
             (None, None) => {}
-            _ => return Err(A::Error::custom("the state of another configuration")),
+            _ => return Err(postcard::Error::custom("the state of another configuration")),
         }
         Ok(())
-    }
-}
-
-struct IntoDrive<'a>(&'a mut dyn Drive);
-
-impl<'de> DeserializeSeed<'de> for IntoDrive<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        self.0.restore(&mut <dyn erased_serde::Deserializer<'_>>::erase(from)).map_err(D::Error::custom)
     }
 }

@@ -88,7 +88,11 @@ impl Trace {
         let input = if binary::opens_itself(source.format) || table.is_some() {
             Input::from_reader(&source.path, Box::new(std::io::empty()), false)
         } else {
-            Input::open(&source.path)?
+            let mut input = Input::open(&source.path)?;
+            if want != Want::Extents && input.peek(1)?.is_empty() {
+                return Err(TraceError::Empty { path: source.path });
+            }
+            input
         };
         let body = if let Some(columns) = table {
             Body::Records(Box::new(ParquetTable::open(&source.path, columns)?))

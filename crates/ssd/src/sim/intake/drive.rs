@@ -14,7 +14,7 @@ use crate::nand::DieWorkTimes;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
 use crate::sim::ledger::BeforeDrain;
-use crate::sim::state::Owned;
+use crate::sim::state::{Owned, StateReader};
 use crate::sim::{Drive, Ledger, State};
 use crate::stats::{Stats, Times};
 use crate::tenants::Allocation;
@@ -225,7 +225,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
         self
     }
 
-    fn restore(&mut self, from: &mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error> {
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), postcard::Error> {
         *self = Self::deserialize(from)?;
         Ok(())
     }

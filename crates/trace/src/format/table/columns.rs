@@ -67,13 +67,14 @@ enum Digits {
 const TIME_UNITS: [(&str, u32); 5] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9), ("100ns", 2)];
 
 /// Units of addresses and sizes, in bytes.
-const SIZE_UNITS: [(&str, u64); 3] = [("bytes", 1), ("sectors", SECTOR_BYTES), ("4k-pages", 4096)];
+const SIZE_UNITS: [(&str, u64); 3] = [("sectors", SECTOR_BYTES), ("bytes", 1), ("4k-pages", 4096)];
 
 impl Columns {
     /// Parses a spec: `key=column[:unit]` between commas; columns are counted from 0, or named as their heading is.
     ///
     /// Keys are `time` (unit `s`, `ms`, `us`, `ns` or `100ns`; default `ns`), `op` (`:read1` or `:write1` if it is a
-    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`), and optionally `response` (a time as
+    /// digit), `lba` and `size` (unit `bytes`, `sectors` or `4k-pages`; default `sectors`; a name that ends in a unit, such as
+    /// `size_bytes`, has it without a colon), and optionally `response` (a time as
     /// `time`), `stream` (the tenant's number), `handle` (the placement handle), `device` (anything), `sep` (`comma`, `tab`, `space` or one character) and `header`
     /// (lines to skip, the last of which has the headings; 1 where a column is named).
     pub fn parse(spec: &str) -> Result<Self, TraceError> {
@@ -93,7 +94,7 @@ impl Columns {
                 parse_at(column.trim()).ok_or_else(|| wrong(part, "a column number from 0 to 63, or a name"))
             };
             match key.trim() {
-                "time" => time = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "time" => time = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? }),
                 "op" => {
                     let unit = match unit {
                         "" => Digits::Unsaid,
@@ -103,9 +104,11 @@ impl Columns {
                     };
                     op = Some(Column { at: at()?, unit });
                 }
-                "lba" => lba = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
-                "size" => size = Some(Column { at: at()?, unit: pick_size(unit, part)? }),
-                "response" => response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part)? }),
+                "lba" => lba = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
+                "size" => size = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
+                "response" => {
+                    response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? })
+                }
                 "stream" => stream = Some(at()?),
                 "handle" => handle = Some(at()?),
                 "device" => device = Some(at()?),
@@ -233,8 +236,17 @@ fn parse_at(text: &str) -> Option<At> {
     (!text.is_empty()).then(|| At::Name(text.to_owned()))
 }
 
-fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str) -> Result<U, TraceError> {
-    let found = if name.is_empty() { units.first() } else { units.iter().find(|(known, _)| *known == name) };
+/// The unit called `name`; without a name that of the last word of the column's name, else the first.
+fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str, column: &str) -> Result<U, TraceError> {
+    let last = column.rsplit(|letter: char| !letter.is_alphanumeric()).find(|word| !word.is_empty());
+    let found = if name.is_empty() {
+        units
+            .iter()
+            .find(|(known, _)| last.is_some_and(|word| known.eq_ignore_ascii_case(word)))
+            .or(units.first())
+    } else {
+        units.iter().find(|(known, _)| *known == name)
+    };
     found.map(|(_, unit)| *unit).ok_or_else(|| TraceError::Spec {
         what: "columns".to_owned(),
         found: part.to_owned(),
@@ -243,10 +255,6 @@ fn pick<U: Copy>(units: &[(&str, U)], name: &str, part: &str) -> Result<U, Trace
             units.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ")
         ),
     })
-}
-
-fn pick_size(name: &str, part: &str) -> Result<u64, TraceError> {
-    pick(&SIZE_UNITS, if name.is_empty() { "sectors" } else { name }, part)
 }
 
 fn parse_separator(name: &str) -> Option<Separator> {
