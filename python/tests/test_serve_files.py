@@ -23,11 +23,11 @@ def cuts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("workload", ["files", "sqlite-wal", "sqlite-rollback"])
-@pytest.mark.parametrize("protected", [False, True])
+@pytest.mark.parametrize("drive", ["volatile", "protected"])
 def test_what_was_acknowledged_is_there_after_a_cut(
-    cuts: ModuleType, tmp_path: Path, workload: str, protected: bool
+    cuts: ModuleType, tmp_path: Path, workload: str, drive: str
 ) -> None:
-    turn = cuts.cut(workload, tmp_path, random.Random(5), protected_buffer=protected)  # noqa: S311 - nothing to hide
+    turn = cuts.cut(workload, tmp_path, random.Random(5), drive=drive)  # noqa: S311 - nothing to hide
     assert turn.broken == []
     assert turn.report["flushed_sectors_lost"] == 0
 
@@ -39,5 +39,5 @@ def test_a_drive_that_ignores_flushes_is_found(cuts: ModuleType, tmp_path: Path)
     for turn in range(3):
         folder = tmp_path / str(turn)
         folder.mkdir()
-        found += cuts.cut("files", folder, draw, ignore_flush=True).broken
+        found += cuts.cut("files", folder, draw, drive="lying").broken
     assert found
