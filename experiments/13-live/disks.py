@@ -15,6 +15,7 @@ from pathlib import Path
 
 TOOLS = ("nbdfuse", "fusermount3", "losetup", "mount", "umount")
 _LIMIT_S = 60
+_TRIES = 50
 _PATHS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 
 
@@ -100,7 +101,14 @@ class Disk:
 
     def make(self) -> None:
         """Makes its file system."""
-        tool(*self.file_system.make, self.device)
+        for _ in range(_TRIES):
+            made = tool(*self.file_system.make, self.device, fails=True)
+            # mkfs.btrfs looks at all loop devices, and another one may just have lost its drive.
+            if "Transport endpoint" not in made.stderr:
+                break
+            time.sleep(0.1)
+        if made.returncode:
+            raise RuntimeError(f"{self.file_system.make[0]}: {made.stderr.strip() or made.stdout.strip()}")
 
     def check(self) -> str:
         """Checks its file system, which is not mounted, without a change. The first line of a fault, or nothing."""
