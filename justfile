@@ -167,6 +167,24 @@ fuzz-safety cases="300":
 power-cuts cuts="10000":
     FLASHWEIR_POWER_CUTS={{ cuts }} cargo test --release --package flashweir-run --test all -- power::matrix --nocapture
 
+# Cuts the power under files on each file system, on drives that keep their promise and on two that do not (an hour, root)
+live-cuts scale="50": build-release
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd experiments/13-live
+    for drive in volatile protected collecting folding; do
+        turns=$(({{ scale }} * 4)); [ $drive = volatile ] && turns=$((turns * 2))
+        python cuts.py --on ext4 --drive $drive --cuts $turns --seed 11 files
+    done
+    for on in xfs btrfs f2fs; do
+        for drive in volatile protected collecting folding; do
+            python cuts.py --on $on --drive $drive --cuts {{ scale }} --seed 12 files
+        done
+    done
+    for on in ext4 xfs btrfs; do
+        for drive in lying reordering; do python cuts.py --on $on --drive $drive --cuts 20 --seed 13 files; done
+    done
+
 # The documentation site, in target/site: figures drawn by commands, generated pages, links checked (needs `just build`)
 docs:
     pip install --quiet --disable-pip-version-check "furo>=2025.9" "myst-parser>=5" "sphinx>=9" "sphinx-copybutton>=0.5"

@@ -1,8 +1,12 @@
-"""Power cuts under ext4 and under SQLite on a served drive: `python cuts.py [--cuts N] [--lying] [WORKLOAD ...]`.
+"""Power cuts under a file system on a served drive.
+
+    python cuts.py [--on FS] [--drive NAME] [--cuts N] [WORKLOAD ...]
 
 Each turn makes a file system on a new drive, runs a workload that notes what the system calls have acknowledged, cuts
-the power through the control of the drive, and looks: ext4 is mounted, which replays its journal, and checked by
-e2fsck; what was acknowledged must be there. `--lying` serves a drive that ignores flushes: the same turns must find it.
+the power through the control of the drive, and looks: the file system is mounted, which replays its journal, and
+checked; what was acknowledged must be there. The drives `lying` and `reordering` break their promise, and the same
+turns must find it. A machine that lacks something says so. Ends with 1 if a promise was broken on a drive that keeps
+its own, or not on one that does not.
 """
 
 import argparse
@@ -18,18 +22,39 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from disks import Disk, disk_of, make_ext4, missing, tool
+from disks import FILE_SYSTEMS, Disk, disk_of, missing
 
 import flashweir
 
-DRIVE = {"channels": 2, "capacity": "64MiB", "pages_per_block": 32, "buffer.bytes": "2MiB", "precondition": "full"}
+DRIVE = {"channels": 2, "pages_per_block": 32, "buffer.bytes": "2MiB", "precondition": "full"}
+# TLC whose writes wait, once the cache is full, until its oldest block was folded.
+FOLDING = {
+    "nand.cell": "tlc",
+    "pages_per_block": 96,
+    "timing.program": "1ms",
+    "slc.kind": "static",
+    "slc.static_blocks": 4,
+    "slc.when_full": "fold",
+}
+# Settings beside those of `DRIVE`, and options of `flashweir.serve`.
+DRIVES: dict[str, tuple[dict[str, object], dict[str, bool]]] = {
+    "volatile": ({}, {}),
+    "protected": ({}, {"protected_buffer": True}),
+    "collecting": ({"precondition": "steady", "op_ratio": 0.1, "buffer.bytes": "256KiB"}, {}),
+    "folding": ({**FOLDING, "buffer.bytes": "256KiB"}, {}),
+    # Flushes have no effect, and writes reach flash in their order: what is found is old, and consistent.
+    "lying": ({"buffer.order": "in-order"}, {"ignore_flush": True}),
+    # Flushes have no effect, and what was written again waits longer: later writes pass earlier ones.
+    "reordering": ({"buffer.replacement": "lru"}, {"ignore_flush": True}),
+}
+WRONG = ("lying", "reordering")
 WORKLOADS = ("files", "sqlite-wal", "sqlite-rollback")
 # More than the write buffer.
 BALLAST_BYTES = 8 << 20
 _LIMIT_S = 120
 HEAD = """\
-| workload | cuts | promised | sectors not flushed and lost | turns with a broken promise |
-|---|---|---|---|---|"""
+| file system | drive | workload | cuts | promised | sectors not flushed and lost | copies | broken |
+|---|---|---|---|---|---|---|---|"""
 
 
 @dataclass
@@ -39,6 +64,8 @@ class Turn:
     promised: int
     broken: list[str] = field(default_factory=list)
     report: dict[str, object] = field(default_factory=dict)
+    # Share of the busy time of dies that collections and folds took while the workload ran.
+    copying: float = 0.0
 
 
 def body_of(name: str) -> bytes:
@@ -118,8 +145,14 @@ def write_until_cut(workload: str, disk: Disk, live: flashweir.LiveDrive, draw: 
     with tempfile.TemporaryFile("w+") as lines:
         writer = subprocess.Popen(words, stdout=lines, stderr=subprocess.DEVNULL)  # noqa: S603
         end = time.monotonic() + _LIMIT_S
-        if draw.randrange(2):
+        way = draw.choice(("flushes", "time", "now"))
+        if way == "flushes":
             live.control("power-cut", {"after_flushes": draw.randrange(5, 150)})
+        elif way == "time":
+            # Between the completions of requests, too.
+            at_s = live.control("status")["simulated_s"] + draw.uniform(0.01, 1.5)
+            live.control("power-cut", {"at": f"{at_s * 1e9:.0f}ns"})
+        if way != "now":
             while not live.control("status")["power_cuts"] and time.monotonic() < end and writer.poll() is None:
                 time.sleep(0.01)
         else:
@@ -133,15 +166,26 @@ def write_until_cut(workload: str, disk: Disk, live: flashweir.LiveDrive, draw: 
         return [line.strip() for line in lines.readlines() if line.endswith("\n")]
 
 
-def cut(workload: str, folder: Path, draw: random.Random, **options: bool) -> Turn:
+def dies_ns(live: flashweir.LiveDrive) -> tuple[int, int]:
+    """Busy time of all dies, and that of collections and folds."""
+    dies = live.control("sample")["dies"]
+    copies = [dies["work"].index(name) for name in dies["work"] if name not in ("host", "mapping")]
+    return sum(map(sum, dies["busy_ns"])), sum(row[at] for row in dies["busy_ns"] for at in copies)
+
+
+def cut(workload: str, folder: Path, draw: random.Random, on: str = "ext4", drive: str = "volatile") -> Turn:
     """A turn: a file system, the workload, a power cut, and what is there after it."""
     address = f"unix:{folder / 'sock'}"
-    with flashweir.serve(nbd=address, clock="virtual", power_cuts=True, set=DRIVE, **options) as live:  # type: ignore[arg-type]
-        with disk_of(folder, live.uri) as disk:
-            make_ext4(disk)
+    settings, options = DRIVES[drive]
+    settings = {**DRIVE, "capacity": FILE_SYSTEMS[on].capacity, **settings}
+    with flashweir.serve(nbd=address, clock="virtual", power_cuts=True, set=settings, **options) as live:  # type: ignore[arg-type]
+        with disk_of(folder, live.uri, on) as disk:
+            disk.make()
+            before = dies_ns(live)
             promised = write_until_cut(workload, disk, live, draw)
-        turn = Turn(len(promised), report=live.control("status")["power_cuts"][0])
-        with disk_of(folder, live.uri) as disk:
+            busy_ns, copies_ns = (now - then for now, then in zip(dies_ns(live), before, strict=True))
+        turn = Turn(len(promised), report=live.control("status")["power_cuts"][0], copying=copies_ns / max(busy_ns, 1))
+        with disk_of(folder, live.uri, on) as disk:
             try:
                 place = disk.mount()
             except RuntimeError as error:
@@ -153,19 +197,34 @@ def cut(workload: str, folder: Path, draw: random.Random, **options: bool) -> Tu
             except OSError as error:
                 turn.broken.append(str(error))
             disk.unmount()
-            checked = tool("e2fsck", "-f", "-n", disk.device, fails=True)
-            if checked.returncode:
-                turn.broken.append(f"e2fsck: {checked.stdout.strip().splitlines()[0]}")
+            if wrong := disk.check():
+                turn.broken.append(wrong)
     return turn
+
+
+def cuts_of(workload: str, given: argparse.Namespace) -> int:
+    """Cuts, and prints a row of the table. Returns the number of turns with a broken promise."""
+    draw = random.Random(given.seed)  # noqa: S311 - nothing to hide
+    turns = []
+    for _ in range(given.cuts):
+        with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
+            turns.append(cut(workload, Path(folder), draw, given.on, given.drive))
+            print(json.dumps({"promised": turns[-1].promised, "broken": turns[-1].broken[:2]}), file=sys.stderr)
+    lost = sum(int(str(turn.report["acknowledged_sectors_lost"])) for turn in turns)
+    promised, broken = sum(turn.promised for turn in turns), sum(bool(turn.broken) for turn in turns)
+    copying = sum(turn.copying for turn in turns) / len(turns)
+    row = (given.on, given.drive, workload, len(turns), f"{promised:,}", f"{lost:,}", f"{copying:.0%}", broken)
+    print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    return broken
 
 
 def main() -> None:
     """Cuts, and prints a row of the table for each workload."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="WORKLOAD")
+    options.add_argument("--on", choices=FILE_SYSTEMS, default="ext4")
+    options.add_argument("--drive", choices=DRIVES, default="volatile")
     options.add_argument("--cuts", type=int, default=20)
-    options.add_argument("--lying", action="store_true")
-    options.add_argument("--protected", action="store_true")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--writer", nargs=2, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -176,21 +235,12 @@ def main() -> None:
         else:
             write_rows(Path(place), "WAL" if kind == "sqlite-wal" else "DELETE")
         return
-    if lacks := missing():
-        sys.exit(f"not run: this machine lacks {lacks}")
+    if lacks := missing(given.on):
+        print(f"{given.on}: not run: this machine lacks {lacks}")
+        return
     print(HEAD)
-    for workload in given.workloads:
-        draw = random.Random(given.seed)  # noqa: S311 - nothing to hide
-        turns = []
-        for _ in range(given.cuts):
-            with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
-                turns.append(
-                    cut(workload, Path(folder), draw, ignore_flush=given.lying, protected_buffer=given.protected)
-                )
-                print(json.dumps({"promised": turns[-1].promised, "broken": turns[-1].broken[:2]}), file=sys.stderr)
-        lost = sum(int(str(turn.report["acknowledged_sectors_lost"])) for turn in turns)
-        promised, broken = sum(turn.promised for turn in turns), sum(bool(turn.broken) for turn in turns)
-        print(f"| {workload} | {len(turns)} | {promised:,} | {lost:,} | {broken} |", flush=True)
+    broken = sum([cuts_of(workload, given) for workload in given.workloads])
+    sys.exit(int((broken > 0) != (given.drive in WRONG)))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from disks import disk_of, make_ext4, missing
+from disks import disk_of, missing
 
 import flashweir
 
@@ -72,7 +72,7 @@ def measured(drive: dict[str, Any], common: dict[str, Any], transactions: int, f
         set=settings,
     )
     with served as live, disk_of(folder, live.uri) as disk:
-        make_ext4(disk)
+        disk.make()
         place = disk.mount()
         if drive.get("fill_cache"):
             (place / "ballast").write_bytes(bytes(300 << 20))
