@@ -8,8 +8,7 @@ import numpy as np
 from flashweir.diagnosis.active import greedy
 from flashweir.diagnosis.active.buffer import Buffer
 from flashweir.diagnosis.active.locality import locality
-from flashweir.diagnosis.active.mapping import COLLECTION as SLOW_IN_ORDER
-from flashweir.diagnosis.active.mapping import EARLY, Mapping
+from flashweir.diagnosis.active.mapping import Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
 from flashweir.diagnosis.active.session import KIB, WRITE, Bench, Course
@@ -23,6 +22,8 @@ _BEGUN = 1.6
 # Uniformly random writes until the rate is steady, in multiples of the drive; rates that differ by less are the same.
 _FIRST, _LAST, _SAME = 1.25, 3.0, 0.04
 _STEP = 0.25
+# Steps of a window in which collection shows.
+_STEPS = 8
 _LONG = 128 * KIB
 # A write of a page costs one program, a copied one also a read: this much more where the two times are unknown.
 _COPY = Span(1.15, 1.0, 1.4)
@@ -39,6 +40,10 @@ _BEFORE, _CLIFF = 0.98, 0.85
 # A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
 _IGNORED = 0.75
 _COPIES = 1.2
+# Reads have this many times the throughput of writes where flash and not the link limits these.
+_FLASH = 2.0
+# The largest spare of drives on sale: at less amplification than that of greedy there, both kinds of writes copy.
+_MOST_SPARE = 0.5
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
 # The largest page.
@@ -73,13 +78,13 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     under, _ = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
     stall_us, share = _stalls(bench, mapped.clean)
     cliff = _cliff(bench)
-    ignored = _refilled(bench, mapped, steady, held)
+    ignored = _refilled(bench, mapped, steady, held) or (bench.discards and not mapped.frees)
     # Where discards do nothing, only writes in order are free of collection.
-    before = mapped.again if ignored or not bench.discards else mapped.clean
+    in_order = ignored or not bench.discards
+    before = mapped.again if in_order else mapped.clean
     slower = ratio(steady, before)
     copy = _copy_cost(found, buffered.program_ns)
     amplification = counted or _amplification(slower, copy)
-    in_order = ignored or not bench.discards
     said = counted or _unsure(amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order)
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
     poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
@@ -91,31 +96,43 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     if poor and begun is not None:
         # Random writes began on a drive whose spare was used up by rewriting in order.
         spare = begun
+    # Writes in order are slow as well if the time in excess of them is less than greedy needs at this spare.
+    hidden = in_order and _hides(bench, found, before, amplification)
     # No policy copies less than greedy.
     spare = spare.at_least(greedy.spare_of(amplification.high))
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
     against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
     falls = judged("collection-hot", Span(1 - stays.value, 1 - stays.high, 1 - stays.low), 1 - _STAYS, 1 - _FALLS)
-    early = not ignored and bench.discards and begins_early(mapped)
-    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early), mapped)
+    # Misses of a map cache begin there, too.
+    early = not ignored and bench.discards and not mapped.misses and mapped.half.verdict == "bad"
+    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early, hidden), mapped)
     tests += [against, falls, cliff]
     return Collection(spare, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
 
 
-def begins_early(mapped: Mapping) -> bool:
-    """If collection begins while the drive has room. Misses of a map cache begin there, too, and some merges."""
-    if mapped.misses or mapped.reason.endswith(SLOW_IN_ORDER):
+def _hides(bench: Bench, found: Reads, in_order: Span, amplification: Span) -> bool:
+    """If writes in order are slow as well: random ones cost less beyond them than greedy takes at any spare.
+
+    A link that is slower than flash would hide collection, too; it hides that reads are faster than programs.
+    """
+    if in_order.value * bench.small * found.rate < _FLASH * 1e9:
         return False
-    return mapped.early.verdict == "bad" or mapped.reason.endswith(EARLY)
+    return greedy.spare_of(amplification.value) > _MOST_SPARE
 
 
 def fast_volume(course: Course, per_byte: float, slower: float) -> float | None:
-    """Bytes before writes take `slower` times as long as `per_byte`, over two windows; None if they never do."""
+    """Bytes before writes take `slower` times as long as `per_byte`, over two windows; None if they never do.
+
+    The slowest step of a window is left out: a hiccup of the host is in one.
+    """
     steps = np.diff(course.time_ns) / np.diff(course.volume)
-    slow = np.convolve(steps, np.full(3, 1 / 3), "valid") > slower * per_byte
-    both = np.flatnonzero(slow[:-1] & slow[1:])
-    return float(course.volume[both[0] + 1]) if len(both) else None
+    if len(steps) < _STEPS + _STEPS // 2:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(steps, _STEPS)
+    slow = (windows.sum(axis=1) - windows.max(axis=1)) / (_STEPS - 1) > slower * per_byte
+    both = np.flatnonzero(slow[: -_STEPS // 2] & slow[_STEPS // 2 :])
+    return float(course.volume[both[0] + _STEPS // 2]) if len(both) else None
 
 
 def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
@@ -189,7 +206,11 @@ def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:
     bench.discard()
     filled = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
     begin = mean_of(filled.per_byte(min(held, bench.size / 16), bench.size / 8))
-    return ratio(begin, mapped.long).low > 1 / _IGNORED and begin.value > _IGNORED * steady.value
+    ignored = ratio(begin, mapped.long).low > 1 / _IGNORED and begin.value > _IGNORED * steady.value
+    if ignored or not mapped.frees:
+        # Pages that were copied meanwhile lie among those of this pass: another one brings them into order.
+        bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
+    return ignored
 
 
 def _rewrites_hot(
@@ -271,6 +292,7 @@ class _Facts:
     amplification: Span
     ideal: Span
     early: bool
+    hidden: bool
 
 
 def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
@@ -280,12 +302,16 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
     share += f" spare {facts.ideal.value:.1f}"
     left = 1 - falls.ratio
     if facts.early:
-        return "bad", "collection starts while the drive has room, before as much was written as it holds"
+        return "bad", f"random writes over half of the drive have {mapped.half.ratio:.2f} of the throughput of others, \
+though the rest is free: pages are copied without need"
+    if facts.hidden and (left >= _STAYS or facts.amplification.value < _COPIES):
+        return "bad", f"random writes take hardly longer than those in order, \
+so that those copy as well: blocks are collected though others hold nothing valid"
     if left < _FALLS:
         return "good", f"{share}, and a small range is rewritten without copying the rest"
     hot = f"{share}; with only a small range rewritten {100 * left:.0f}% of its time is left: victims are poor"
     # The first condition that holds decides.
-    if left >= _STAYS and mapped.rewrite.verdict == "bad":
+    if left >= _STAYS and 1 - falls.high > _FALLS and mapped.rewrite.verdict == "bad":
         slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
         return "bad", f"{slow}: blocks are collected though others hold nothing valid"
     if against.verdict == "bad":
