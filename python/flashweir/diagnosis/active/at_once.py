@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 COUNT = 64
 """Writes at once; twice as many as the least good buffer takes, since jitter makes gaps between the last ones."""
 _REPEATS = 9
-# Writes before a pause, at most: buffers that are emptied when full keep any part of them.
-_BEFORE = 2048
 # Writes that show the pace of the link, and how many times their pace a gap is at least.
 _FIRST, _GAP = 4, 3.0
 # A wait for flash takes at least this share of a read.
@@ -33,23 +31,6 @@ class AtOnce:
     """Writes before the first gap."""
     low: int
     high: int
-
-    @property
-    def all(self) -> bool:
-        """True if none waited."""
-        return self.taken >= COUNT // 2
-
-
-def random(bench: Bench, high: float, flash_ns: float, *, flush: bool) -> AtOnce:
-    """Random short writes after others and a pause: without a flush whatever the buffer has kept."""
-    places = bench.at_random(0, high, bench.small)
-    bursts = []
-    for _ in range(_REPEATS):
-        before = int(bench.random.integers(1, _BEFORE))
-        bench.call(WRITE, places(0, before), bench.small, 8)
-        bench.rest(flush=flush)
-        bursts.append(_burst(bench, places(0, COUNT)))
-    return _gaps(np.array(bursts), flash_ns)
 
 
 def in_order(bench: Bench, high: float, flash_ns: float) -> AtOnce:
