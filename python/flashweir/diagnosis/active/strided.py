@@ -34,7 +34,7 @@ _LONG = 128 * KIB
 AS_FAST = math.sqrt(0.5)
 # A map by blocks that has the pages of a pass copies three for each of them, and is at most this fast; one that has all
 # pages of a block in any order copies one for each, and reads it and erases two blocks.
-_IN_PART, _MERGED = 0.3, 0.55
+_IN_PART, _MERGED = 0.3, 0.5
 # Share of the drive that is written, and the writes before the measured ones: logs of block maps are up to 28%.
 _RANGE, _SETTLE = 3 / 8, 0.4
 # Where discards may do nothing, passes stay within chunks: blocks that are written in part are few then. A chunk is
