@@ -11,7 +11,7 @@ from flashweir.diagnosis.active.buffer import Buffer, buffer
 from flashweir.diagnosis.active.collection import fast_volume
 from flashweir.diagnosis.active.ratios import Span, Test, rounded, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache, reads
-from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench
+from flashweir.diagnosis.active.session import READ, WRITE, Bench
 from flashweir.diagnosis.active.strided import strided
 from flashweir.probing.cells import Cells
 from flashweir.probing.path import Path

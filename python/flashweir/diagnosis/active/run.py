@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, Session
 from flashweir.diagnosis.active.buffer import Buffer, buffer
-from flashweir.diagnosis.active.collection import MERGES_TOO, Collection, collection
+from flashweir.diagnosis.active.collection import Collection, collection
 from flashweir.diagnosis.active.mapping import Mapping, mapping
 from flashweir.diagnosis.active.medium import NOTHING, not_flash
 from flashweir.diagnosis.active.ratios import Span, rounded, span_of

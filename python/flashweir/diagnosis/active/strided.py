@@ -108,7 +108,7 @@ def strided(bench: Bench, found: "Reads", high: float, held: float, *, free: boo
         # Poor victims may be blocks that are written in part: there are few of them then.
         gaps[page], fast = _settled(bench, high, page, within), _MERGED
     for size in [size for size in lengths if size != page]:
-        if size == LARGEST_UNIT and ordered[page].value / gaps[page].value < fast:
+        if size == LARGEST_UNIT and ordered[page].value / gaps[page].value < AS_FAST:
             # A log takes some writes of any length before blocks are merged.
             gaps[size] = _settled(bench, high, size, chunk)
             continue
@@ -150,14 +150,14 @@ def places(bench: Bench, high: float, length: int, chunk: float) -> "Callable[[i
     return offsets
 
 
-def _unit(
-    bench: Bench, found: "Reads", ratios: dict[int, Span], gaps: dict[int, Span], fast: float
-) -> int | None:
+def _unit(bench: Bench, found: "Reads", ratios: dict[int, Span], gaps: dict[int, Span], fast: float) -> int | None:
     """The shortest length from which on gaps cost nothing, or up to which each request takes the time of one."""
     fits = [size for size in sorted(ratios) if size <= LARGEST_UNIT]
     page = max(PAGE, bench.small)
     # A page map that is fast at the length of a page is so above it.
-    is_page = ratios[page].value >= fast
+    is_page = ratios[page].value >= AS_FAST
+    # Poor victims cost all lengths the same; a unit above the page costs those of 64 KiB half as much or less.
+    is_page |= ratios[page].value >= fast and ratios[LARGEST_UNIT].value < ratios[page].value / AS_FAST
     slow = [size for size in fits if (not is_page if size == page else ratios[size].value < AS_FAST)]
     slow = [size for size in slow if size <= page or not is_page]
     longer = [size for size in fits if not slow or size > slow[-1]]
