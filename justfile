@@ -6,8 +6,17 @@ export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 default:
     @just --list --unsorted
 
-# Everything that CI runs
-check: lint-rust test-rust check-contributing build lint-python test-python
+# Everything that CI runs; Python dependencies and lints, which need no compiler, beside what does
+check:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    said=$(mktemp)
+    just python-dependencies lint-python-sources > "$said" 2>&1 &
+    beside=$!
+    trap 'kill "$beside" 2>/dev/null || true; rm -f "$said"' EXIT
+    just lint-rust test-rust check-contributing
+    wait "$beside" || { cat "$said"; exit 1; }
+    just build lint-python-module test-python
 
 # The inner loop: formats, lints and types, the unit tests of the crates, and the Python tests that start no command
 check-quick:
@@ -19,10 +28,11 @@ check-quick:
     cargo nextest run --workspace --lib --no-tests=pass --status-level fail
     pytest -n auto --dist loadfile {{ quick_tests }}
 
-quick_tests := "python/tests/test_tidy.py python/tests/test_tidy_shape.py python/tests/test_tidy_words.py python/tests/test_contributing.py " + \
-    "python/tests/test_statistics.py python/tests/test_statistics_sweep.py python/tests/test_statistics_compare.py " + \
-    "python/tests/test_charts.py python/tests/test_charts_sweep.py python/tests/test_report_build.py " + \
-    "python/tests/test_report_refusals.py python/tests/test_sweep_spec.py python/tests/test_result.py"
+quick_tests := "python/tests/tidy/test_tidy.py python/tests/tidy/test_tidy_shape.py python/tests/tidy/test_tidy_words.py " + \
+    "python/tests/tidy/test_contributing.py python/tests/sweeps/test_statistics.py python/tests/sweeps/test_sweep_spec.py " + \
+    "python/tests/sweeps/test_statistics_sweep.py python/tests/sweeps/test_statistics_compare.py " + \
+    "python/tests/charts/test_charts.py python/tests/charts/test_charts_sweep.py " + \
+    "python/tests/reports/test_report_build.py python/tests/reports/test_report_refusals.py python/tests/api/test_result.py"
 
 # Where the time of the tests goes: compiling by crate (target/cargo-timings), and the slowest tests of each language
 timings count="25":
@@ -75,11 +85,21 @@ build-release:
     maturin develop --quiet --release --extras dev
 
 # ruff, mypy, and the hand-written stub against the compiled module
-lint-python:
+lint-python: lint-python-sources lint-python-module
+
+# ruff and mypy, which need the Python dependencies and no extension module
+lint-python-sources:
     ruff check
     ruff format --check
     mypy
+
+# The hand-written stub against the compiled module
+lint-python-module:
     MYPYPATH=python stubtest flashweir._native
+
+# The Python dependencies of pyproject.toml, those of development included, into .venv; `build` needs nothing more then
+python-dependencies:
+    scripts/requirements | pip install --quiet --disable-pip-version-check --requirement /dev/stdin
 
 # The Python tests: command line, API, presets, documents, tidiness; those that set the kernel's one tracer by themselves
 test-python *args:
@@ -187,6 +207,11 @@ diagnosis-active *args="--sim 60 --model 60":
 [group("research")]
 measure-probe drives="60":
     python -m research.probing measure {{ drives }}
+
+# Learns the model of `tenants.channels=learned` again, from so many generated mixes of a seed, to MODEL (minutes)
+[group("research")]
+learn-allocator model="channels.json" mixes="120" seed="1":
+    python -m research.allocators {{ model }} {{ mixes }} {{ seed }}
 
 # Dominated hypervolume of `flashweir search` on ten problems, against grids of as many runs (minutes)
 [group("research")]

@@ -134,3 +134,23 @@ def sections() -> list[Section]:
             [Table("Settings", ["buffer", "runs", "mean", "with interval", "nothing"], rows), Details("spec", "{}")],
         ),
     ]
+
+
+def with_recordings(result: dict[str, Any], channels: int = 2, bins: int = 50) -> dict[str, Any]:
+    """A result with the optional parts that a run has on demand."""
+    one = {"host": 0.5, "gc": 0.1, "mapping": 0.0, "waiting": 0.1, "idle": 0.3}
+    columns = {state: [share] * bins for state, share in one.items()}
+    rows = [{**columns, "dirty_pages": [float(number)] * bins} for number in range(channels)]
+    windows = {
+        "end_s": [float(place + 1) for place in range(bins)],
+        "requests": [10] * bins,
+        "iops": [100.0 + place for place in range(bins)],
+        "latency_us": {"read": [None, *[5.0] * (bins - 1)], "write": [None] * bins},
+        "write_amplification": [None, *[1.0 + place for place in range(bins - 1)]],
+    }
+    return {
+        **result,
+        "activity": {"from_s": 0.0, "to_s": 9.7, "bin_s": 0.2, "channels": rows, "dirty_pages": [1.0] * bins},
+        "series": {"requests_per_window": 10, **windows},
+        "warmup": {"method": "mser-5", "found": True, "requests": 50, "of_requests": 500, "simulated_s": 5.0},
+    }

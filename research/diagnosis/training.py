@@ -12,7 +12,7 @@ from typing import Any
 
 from flashweir import whole
 from flashweir._native import ConfigError
-from flashweir.training import tree_lists
+from research.allocators.training import tree_lists
 from research.diagnosis.bench import Case
 from research.diagnosis.drives import SYMPTOMS
 

@@ -42,9 +42,14 @@ COMMANDS = {
     "import": "import_:import_configuration",
     "presets": "drives:presets",
     "schema": "drives:schema",
-    "train-allocator": "train:train_allocator",
     "completion": "completion:completion",
     "trace": "trace:trace_app",
+}
+
+# Commands that are no more, and where their work is done.
+MOVED = {
+    "train-allocator": "the model of tenants.channels=learned is learned in the source tree, by `just learn-allocator"
+    " MODEL.json` (research/allocators/README.md)",
 }
 
 
@@ -101,6 +106,7 @@ def main() -> NoReturn:
     try:
         words = streams.with_standard(sys.argv[1:])
         _check_empty(words)
+        _check_moved(words)
         app = application(_asked(words))
         code = app(args=words, prog_name="flashweir", complete_var=completion.VARIABLE, standalone_mode=False) or 0
         if code == INTERRUPTED:
@@ -136,6 +142,13 @@ def _check_empty(given: Sequence[str]) -> None:
             raise ConfigError(f"{option or 'argument'}: expected a value, and not an empty text")
         if text.startswith("--") and text.endswith("=") and text.count("=") == 1:
             raise ConfigError(f"{text[:-1]}: expected a value, and not an empty text")
+
+
+def _check_moved(given: Sequence[str]) -> None:
+    """Refuses a command that is no more, with its new place."""
+    first = next((word for word in given if word not in ("--quiet", "-q")), "")
+    if first in MOVED:
+        raise ConfigError(f"{first}: {MOVED[first]}")
 
 
 def _flushed(code: int) -> int:

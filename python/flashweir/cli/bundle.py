@@ -14,10 +14,12 @@ from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_output, check_outputs
 from flashweir.notices import say
 from flashweir.options.option import Row
+from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.sweeps import State
 
+_EXPECTED = "expected the folder of a sweep, or a result that simulate --json FILE wrote"
 # Differences that are printed; the JSON has a hundred.
 _SHOWN = 10
 
@@ -40,8 +42,10 @@ def bundle(
 ) -> None:
     """Pack a result, sweep or report as an archive that others can check."""
     for name in sources:
+        if name == STANDARD:
+            raise ConfigError(f"{name}: standard input is no source of a bundle: {_EXPECTED}")
         if not Path(name).exists():
-            raise ConfigError(f"{name}: there is no such file or folder")
+            raise ConfigError(f"{name}: there is no such file or folder; {_EXPECTED}")
     base, report = options.get("base"), options.get("report")
     if base is not None and not base.is_dir():
         raise ConfigError(f"--base {base}: expected a folder")

@@ -26,6 +26,7 @@ from flashweir.options.many import Seeds
 from flashweir.options.option import Row, options_of
 from flashweir.options.pages import Html
 from flashweir.policies import compare as compared
+from flashweir.policies.workloads import named
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
@@ -40,7 +41,9 @@ _OWN = tuple(one.option for one in options_of(compared).values())
 def compare(
     workloads: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORKLOAD...", help="Traces, generators, fio:FILE; or results in .json, also of fio."),
+        typer.Argument(
+            metavar="[NAME=]WORKLOAD...", help="Traces, generators, fio:FILE; or results in .json, also of fio."
+        ),
     ] = None,
     policies: Annotated[
         list[str] | None,
@@ -96,7 +99,7 @@ def compare(
         return
     if not workloads:
         raise ConfigError("no workload: give trace files or generators, such as random:count=100000")
-    check_outputs(outputs, [device, *workloads], force=force)
+    check_outputs(outputs, [device, *(named(one)[1] for one in workloads)], force=force)
     if all(name.endswith(".json") for name in workloads):
         without = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
                    "latency": latency, "threads": shared.get("threads"),

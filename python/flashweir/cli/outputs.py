@@ -241,11 +241,6 @@ def _is_marked(path: Path) -> bool:
     return (ends.startswith(b"PAR1") and b"flashweir.schema" in ends) or _MSR.match(ends) is not None
 
 
-def _is_model(path: Path) -> bool:
-    start = path.open("rb").read(_LOOKED_AT) if path.stat().st_size < _MAX_JSON else b""
-    return start.lstrip().startswith(b"{") and b'"about"' in start
-
-
 def _is_state(path: Path) -> bool:
     from flashweir.serving import is_saved
 
@@ -293,7 +288,6 @@ KINDS: Mapping[str, tuple[str, Callable[[Path], bool]]] = {
     "lines": ("lines of flashweir trace characterize", _is_lines),
     "bundle": ("bundle of flashweir", _is_bundle),
     "state": ("saved drive of flashweir", _is_state),
-    "model": ("model of flashweir train-allocator", _is_model),
 }
 _OF_OPTION = {"--html": "page", "--requests": "log", "--log": "log", "--timeline": "timeline",
               "--markdown": "markdown", "--png": "figure", "--save-state": "state", "--record": "trace"}  # fmt: skip

@@ -29,7 +29,9 @@ DEFAULTS = {
     "GC_Block_Selection_Policy": "RGA", "Preemptible_GC_Enabled": "true", "GC_Hard_Threshold": "0.005",
     "Flash_Channel_Count": "8", "Flash_Channel_Width": "1", "Channel_Transfer_Rate": "300", "Chip_No_Per_Channel": "4",
     "Flash_Comm_Protocol": "NVDDR2", "Dynamic_Wearleveling_Enabled": "true", "Static_Wearleveling_Enabled": "true",
-    "Static_Wearleveling_Threshold": "100", **mqsim_flash.DEFAULTS,
+    "Static_Wearleveling_Threshold": "100", "Data_Cache_DRAM_Row_Size": "8192", "Data_Cache_DRAM_Data_Rate": "800",
+    "Data_Cache_DRAM_Data_Busrt_Size": "4", "Data_Cache_DRAM_tRCD": "13", "Data_Cache_DRAM_tCL": "13",
+    "Data_Cache_DRAM_tRP": "13", **mqsim_flash.DEFAULTS,
 }  # fmt: skip
 _DRAM = ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size",
          "Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP")  # fmt: skip
@@ -97,7 +99,7 @@ def _host(source: Source) -> None:
 
 
 def _queues(source: Source) -> None:
-    source.none("Seed", "of the run, not the drive: use --seed")
+    source.part("Seed", None, "of the run, not the drive: `--seed`")
     if source.text("HostInterface_Type") not in ("NVME", "SATA"):
         raise source.wrong("HostInterface_Type", "NVME or SATA")
     if source.given.get("Memory_Type", "FLASH") != "FLASH":
@@ -128,8 +130,29 @@ def _cache(source: Source, flows: list[mqsim_workload.Flow] | None) -> None:
             source.same(key, None, "tenants share it")
         else:
             source.none(key, f"tenants share {what}: waits for partitions of it")
-    for key in _DRAM:
-        source.none(key, "the buffer takes no time: waits for a memory with timing")
+    _memory(source, cached=writes and capacity > 0)
+
+
+def _memory(source: Source, cached: bool) -> None:
+    """MQSim's memory: an access, and two bursts a transfer (`estimate_dram_access_time`)."""
+    if not cached:
+        for key in _DRAM:
+            source.same(key, None, "no effect without a cache")
+        return
+    row = source.whole("Data_Cache_DRAM_Row_Size", 1, 1 << 30)
+    rate, burst = (
+        source.whole("Data_Cache_DRAM_Data_Rate", 1, 10**6),
+        source.whole("Data_Cache_DRAM_Data_Busrt_Size", 1, 4096),
+    )
+    access = source.whole("Data_Cache_DRAM_tRCD", 0, 10**6) + source.whole("Data_Cache_DRAM_tCL", 0, 10**6)
+    first = "of a command's data, one command at a time; MQSim also reads there what it programs, which takes none here"
+    for key in ("Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL"):
+        source.part(key, {"firmware.memory_time": time(access)}, f"of an access {first}")
+    data = {"firmware.memory_rate": f"{2 * burst * rate * 1_000_000}B"}
+    for key in ("Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size"):
+        source.part(key, data, f"two bursts a transfer, {first}")
+    for key in ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_tRP"):
+        source.none(key, f"an access is one row here; MQSim counts those of commands above {row} bytes by half")
 
 
 def _mapping(source: Source) -> None:

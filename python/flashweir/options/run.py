@@ -186,9 +186,10 @@ Model = Annotated[
     Option(
         "path",
         "Model of tenants.channels=learned, instead of the shipped one.",
-        doc="the model of `tenants.channels=learned`, made by `flashweir train-allocator`; `None` is the shipped one.",
-        row="model of `tenants.channels=learned`, [made by](../concepts/tenants.md#a-learned-allocator) `flashweir"
-        " train-allocator`, instead of the shipped one",
+        doc="the model of `tenants.channels=learned`, made by `just learn-allocator` of the source tree; `None` is the"
+        " shipped one.",
+        row="model of `tenants.channels=learned`, [made by](../concepts/tenants.md#a-learned-allocator) `just"
+        " learn-allocator`, instead of the shipped one",
         metavar="F.json",
     ),
 ]

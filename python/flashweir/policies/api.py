@@ -1,30 +1,24 @@
 """The functions: what `flashweir compare` does, from Python."""
 
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flashweir._native import ConfigError
 from flashweir.arguments import in_python
 from flashweir.options import compare as option
 from flashweir.options import many
 from flashweir.options.option import checked, declared
 from flashweir.policies.grammar import CROSSED, crossed, read
 from flashweir.policies.setup import SEEDS, check_workloads, spec_of
+from flashweir.policies.workloads import by_name, check_files
 from flashweir.sweeps import Progress, sweep
 from flashweir.sweeps.spec import SweepSpec
-from flashweir.whole import STANDARD
 
 if TYPE_CHECKING:
     from flashweir.policies.matrix import Matrix
     from flashweir.sweeps.frame import SweepFrame
 
 AnyPath = str | os.PathLike[str]
-
-# A generator with a name, as `simulate --workload` takes it.
-_NAMED = re.compile(r"[\w-]+=\w[\w-]*:")
 
 
 @declared
@@ -54,7 +48,7 @@ def compare(
     """Runs policies side by side on the same workloads and seeds.
 
     Args:
-        workload: a trace file or a generator, several of them, or a mapping of names to them.
+        workload: a trace file or a generator, `NAME=` before it or not, several of them, or a mapping of names to them.
         policies: a text such as `"fast+none,fast+forwarding"`, several, or a mapping of names to such texts or to
             settings (docs/reference/compare.md). Without these and the lists it is `"default"`.
         ftl: translation layers that are crossed with `policies` and with the lists below.
@@ -118,35 +112,14 @@ def planned(
     }
     if device is not None:
         more["device"] = os.fspath(device)
-    workloads = [os.fspath(workload)] if isinstance(workload, str | os.PathLike) else workload
-    _check_files(workloads)
+    workloads = by_name([os.fspath(workload)] if isinstance(workload, str | os.PathLike) else workload)
+    check_files(workloads)
     # The default policies are those of drives with a small buffer; some can't do without.
     small_buffer = {} if chosen else {"buffer.bytes": "32KiB"}
     common = {**small_buffer, **(set or {}), **common}
     spec = spec_of(workloads, groups, common, baseline=baseline, latency=latency, seeds=seeds, **more)
     check_workloads(spec)
     return spec
-
-
-def _check_files(workloads: object) -> None:
-    """Says at once that a trace is not there: a text without options that is no file.
-
-    Raises:
-        ConfigError: it is not there.
-    """
-    given = workloads.values() if isinstance(workloads, Mapping) else workloads
-    for one in given if isinstance(given, Iterable) and not isinstance(given, str) else []:
-        if one == STANDARD:
-            raise ConfigError(
-                f"workload {one}: what runs several times reads its traces several times: expected a file"
-            )
-        if isinstance(one, str) and _NAMED.match(one) and not Path(one).exists():
-            raise ConfigError(f"workload {one}: expected it without a name: a trace file, or a generator such as "
-                              f"{one.partition('=')[2]}")  # fmt: skip
-        if isinstance(one, str) and ":" not in one and not Path(one).exists():
-            raise ConfigError(
-                f"workload {one!r}: there is no such file, and a generator has options, as in random:count=1000"
-            )
 
 
 @declared

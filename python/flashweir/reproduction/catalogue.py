@@ -144,7 +144,7 @@ def named(name: str, known: Sequence[Paper]) -> Paper:
 
 def paper(folder: Path) -> Paper:
     """Reads a paper and its experiments."""
-    fields = Fields(folder / "paper.toml", read_toml(folder / "paper.toml"))
+    fields = Fields(folder / "paper.toml", read_toml(folder / "paper.toml", "a paper in TOML"))
     name, title, note = fields.text("name"), fields.text("title"), fields.text("note", "")
     fields.done()
     found = sorted(map(experiment, (path.parent for path in folder.glob("*/experiment.toml"))), key=_natural)
@@ -160,7 +160,7 @@ def paper(folder: Path) -> Paper:
 def experiment(folder: Path) -> Experiment:
     """Reads an experiment."""
     path = folder / "experiment.toml"
-    fields = Fields(path, read_toml(path))
+    fields = Fields(path, read_toml(path, "an experiment in TOML"))
     title = fields.text("title")
     figures = tuple(str(figure) for figure in fields.take("figures", list, []))
     recorded = fields.text("traces", "")

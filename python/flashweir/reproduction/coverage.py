@@ -1,7 +1,7 @@
 """Coverage of papers: each figure, table and numbered claim of a paper with its check, or the reason why it has none.
 
 `coverage.toml` in the folder of a paper lists them. A check is a value or a claim of one of its experiments,
-`figure-18/leads`, or a test of the source tree, `python/tests/test_reproduce.py::test_from_python`.
+`figure-18/leads`, or a test of the source tree, `python/tests/paper/test_reproduce.py::test_from_python`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _of_paper(paper: Paper) -> list[Row]:
     path = paper.folder / FILE
     if not path.exists():
         raise ConfigError(f"{path}: expected this file, with the figures, tables and claims of {paper.name}")
-    fields = Fields(path, read_toml(path))
+    fields = Fields(path, read_toml(path, "the coverage of a paper in TOML"))
     known = {name: one for experiment in paper.experiments for name, one in experiment.checks.items()}
     found = [row for table in fields.listed("rows") for row in _rows(table, paper.name, known)]
     fields.done()

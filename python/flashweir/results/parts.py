@@ -46,7 +46,8 @@ class Breakdown(Section):
     buffer: Annotated[
         float,
         Field(
-            "wait for room in the write buffer; with `buffer.ack=flash` also in the buffer, until its last page was"
+            "until data were in the drive's memory (`firmware.memory_time`), and the wait for room in the write buffer;"
+            " with `buffer.ack=flash` also in the buffer, until its last page was"
             " dispatched to a die; of a flush, until the buffer held no earlier page",
             "us",
         ),

@@ -88,7 +88,7 @@ def load(given: str | Path | Mapping[str, Any]) -> SearchSpec:
     if isinstance(given, Mapping):
         return _read(with_included(dict(given), Path()), "search", Path())
     path = Path(given)
-    table = read_toml(path)
+    table = read_toml(path, "a search in TOML")
     try:
         return _read(with_included(table, path.parent, (path.resolve(),)), path.stem, path.parent)
     except (ConfigError, TracesMissingError) as error:

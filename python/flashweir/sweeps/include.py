@@ -11,8 +11,8 @@ from flashweir.tenants import FIO, MIX, place
 from flashweir.whole import STANDARD
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as it stands.
+def read_toml(path: Path, expected: str = "a sweep in TOML") -> dict[str, Any]:
+    """A TOML file as it stands; `expected` says in errors what it should be.
 
     Raises:
         ConfigError: it can't be read, or is no TOML.
@@ -21,13 +21,13 @@ def read_toml(path: Path) -> dict[str, Any]:
         text = sys.stdin.read() if str(path) == STANDARD else path.read_text(encoding="utf-8")
         return tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a sweep in TOML") from error
+        raise ConfigError(f"{path}: {error.strerror}: expected {expected}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text: expected a sweep in TOML") from error
+        raise ConfigError(f"{path}: not UTF-8 text: expected {expected}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}") from error
     except RecursionError as error:
-        raise ConfigError(f"{path}: nested too deeply: expected a sweep in TOML") from error
+        raise ConfigError(f"{path}: nested too deeply: expected {expected}") from error
 
 
 def with_included(table: Mapping[str, Any], folder: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:

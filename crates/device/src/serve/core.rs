@@ -12,6 +12,7 @@ use super::cuts::{Cuts, Report, Trigger};
 use super::faults::Faults;
 use super::lateness::Lateness;
 use super::nbd::{Outbox, Reply};
+use super::promise::Promise;
 use super::record::Recording;
 use super::state::State;
 use super::tally::Tally;
@@ -56,19 +57,6 @@ struct Pending {
     unreadable: bool,
     /// A client asked for this flush.
     is_flush: bool,
-}
-
-/// Promises of the drive about writes that it has acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
-    /// They are on flash: there is no write buffer, or none that acknowledges.
-    OnFlash,
-    /// They are lost with the power until they were flushed.
-    Volatile,
-    /// Capacitors write the buffer to flash when power fails: a flush has nothing to do.
-    Protected,
-    /// They are lost with the power, and flushes are answered without effect.
-    FlushIgnored,
 }
 
 /// The drive, and who waits for it.

@@ -15,7 +15,9 @@ mod exports;
 mod faults;
 mod lateness;
 mod nbd;
+mod promise;
 mod record;
+mod shared;
 mod spec;
 mod state;
 mod store;
@@ -27,8 +29,8 @@ mod what_if;
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -44,8 +46,8 @@ use core::{Connections, Core};
 use cuts::Cuts;
 use engine::Engine;
 use exports::Export;
-use nbd::Outbox;
 use record::Recording;
+use shared::Shared;
 pub use spec::ServeSpec;
 use spec::{check, data_of, promise};
 use state::State;
@@ -57,53 +59,8 @@ use crate::{Error, Stop};
 const LOOK: Duration = Duration::from_millis(100);
 /// Longest wait for connections to end.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Connections at a time.
-const MAX_CONNECTIONS: usize = 4096;
 /// Stack of the threads of connections.
 const STACK_BYTES: usize = 256 << 10;
-
-/// Parts that all threads share.
-struct Shared {
-    engine: Engine,
-    store: Arc<Store>,
-    /// The engine changes the bytes, in the order in which requests enter.
-    changes_in_order: bool,
-    exports: Vec<Export>,
-    /// The best size of a request, bytes.
-    preferred_bytes: u32,
-    connections: Connections,
-    connected: AtomicU64,
-    stop: Stop,
-}
-
-/// A connection that is open, until dropped.
-struct Open<'a> {
-    shared: &'a Shared,
-    outbox: Arc<Outbox>,
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.shared.open().retain(|other| !Arc::ptr_eq(other, &self.outbox));
-    }
-}
-
-impl Shared {
-    fn open(&self) -> MutexGuard<'_, Vec<Arc<Outbox>>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Enters a connection. Returns `None` at the end of the server.
-    fn connected(&self, outbox: &Arc<Outbox>) -> Option<Open<'_>> {
-        let mut open = self.open();
-        if self.stop.is_asked() || open.len() >= MAX_CONNECTIONS {
-            return None;
-        }
-        open.push(Arc::clone(outbox));
-        self.connected.fetch_add(1, Ordering::Relaxed);
-        Some(Open { shared: self, outbox: Arc::clone(outbox) })
-    }
-}
 
 /// A drive that is being served.
 pub struct Server {

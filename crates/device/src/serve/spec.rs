@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::clock::ClockMode;
-use super::core::Promise;
+use super::promise::Promise;
 use crate::Error;
 
 /// The slowest that time may go.

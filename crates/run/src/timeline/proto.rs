@@ -1,7 +1,7 @@
 //! The part of Perfetto's trace format that a timeline needs, written out by hand.
 //!
 //! Names and field numbers are those of `protos/perfetto/trace/` in google/perfetto; members of a `oneof` stand as
-//! optional fields, of which at most one is set. `python/tests/test_timeline.py` holds them against that schema.
+//! optional fields, of which at most one is set. `python/tests/api/test_timeline.py` holds them against that schema.
 
 /// A trace file: packets, one after the other.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -133,6 +133,8 @@ const VALUES: [(&str, &[&str]); 151] = [
     ("firmware.lookup_time", &["300ns"]),
     ("firmware.hmb_bytes", &["4KiB"]),
     ("firmware.hmb_miss_time", &["2us"]),
+    ("firmware.memory_time", &["30us"]),
+    ("firmware.memory_rate", &["100MB"]),
     ("slc.static_blocks", &["2"]),
     ("slc.dynamic_share", &["0.5"]),
     ("slc.read_time", &["30us"]),

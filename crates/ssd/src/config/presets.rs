@@ -115,6 +115,15 @@ mod tests {
     }
 
     #[test]
+    fn drives_of_phones_hold_what_their_phones_held() {
+        for (name, sectors) in [("ufs", 249_564_520), ("emmc", 61_071_360)] {
+            let config = Preset::find(name).expect("there").config().expect("legal");
+            let held = Geometry::new(&config).expect("legal").capacity_sectors();
+            assert!((sectors..sectors * 11 / 10).contains(&held), "{name}: {held} sectors");
+        }
+    }
+
+    #[test]
     fn every_preset_is_legal_and_names_its_source() {
         for preset in PRESETS {
             let config = preset.config().unwrap_or_else(|error| panic!("{}: {error}", preset.name));

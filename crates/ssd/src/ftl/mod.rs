@@ -22,28 +22,26 @@ mod log;
 mod pack;
 mod page;
 mod slc;
+mod upkeep;
 mod wear;
 pub(crate) mod zones;
 
 use serde::{Deserialize, Serialize};
 
 pub use block_map::{BlockCell, BlockMap};
-use classifier::{Classifier, GroupCounts};
 pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use page::PageFtl;
 pub use page::groups::{GroupCounters, Placement};
+pub(crate) use upkeep::Upkeep;
 pub use wear::Wear;
 use zones::ZoneFtl;
 
 use crate::alloc::Home;
 use crate::error::RunError;
-use crate::gc::VictimConfig;
 use crate::geometry::Geometry;
 use crate::op::{MapWork, MergeKind, Ops, Step, Work, Written};
-use crate::slc::SlcRules;
-use crate::wear::WearConfig;
 
 /// The translation layers: a closed enum, because it is asked for every page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,36 +56,6 @@ pub(crate) enum Ftl {
     Zones(Box<ZoneFtl>),
     /// See the module `direct`.
     Direct,
-}
-
-/// Rules of collection and wear levelling, as the layers take them from other slots.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Upkeep<'a> {
-    /// The choice of the block to collect.
-    pub(crate) victim: &'a VictimConfig,
-    /// Write frontiers of a unit.
-    pub(crate) frontiers: u32,
-    /// Group of open blocks that a page goes to, the number of groups if it was set, and whether handles stay apart when
-    /// their pages are moved.
-    pub(crate) classifier: Classifier,
-    pub(crate) groups: Option<u32>,
-    pub(crate) isolated: bool,
-    /// Most data blocks that one collection merges; 0 is no limit.
-    pub(crate) throttle: u32,
-    /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, where not every
-    /// data block of a victim is merged.
-    pub(crate) selection: Option<(u32, u32)>,
-    /// Wear levelling.
-    pub(crate) wear: &'a WearConfig,
-    /// The SLC cache, if there is one.
-    pub(crate) slc: Option<SlcRules>,
-}
-
-impl Upkeep<'_> {
-    /// Groups of open blocks, where there are more than two.
-    pub(crate) fn groups(&self) -> Option<GroupCounts> {
-        self.classifier.counts(self.groups, self.isolated)
-    }
 }
 
 impl Ftl {

@@ -50,6 +50,12 @@ pub struct FirmwareConfig {
     /// Round trip to the host's memory for entries that the drive does not have, without their transfer.
     #[schemars(range(max = LONGEST_NS))]
     pub hmb_miss_time: Nanos,
+    /// Time of an access to the drive's memory, where the data of a write command are put before the drive works at it: one command
+    /// at a time.
+    #[schemars(range(max = LONGEST_NS))]
+    pub memory_time: Nanos,
+    /// Bytes a second at which these data are put into the drive's memory; 0: at once.
+    pub memory_rate: Bytes,
 }
 
 impl Default for FirmwareConfig {
@@ -66,6 +72,8 @@ impl Default for FirmwareConfig {
             lookup_time: none,
             hmb_bytes: Bytes(0),
             hmb_miss_time: none,
+            memory_time: none,
+            memory_rate: Bytes(0),
         }
     }
 }
@@ -76,6 +84,11 @@ impl FirmwareConfig {
         let Self { read_time, write_time, trim_time, flush_time, complete_time, lookup_time, .. } = self;
         let times = [read_time, write_time, trim_time, flush_time, complete_time, lookup_time];
         times.into_iter().chain(&self.long_read_time.0).any(|time| time.0 > 0)
+    }
+
+    /// True if data of writes take the drive's memory for any time.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory_time.0 > 0 || self.memory_rate.0 > 0
     }
 
     /// True if the map lies in the host's memory.

@@ -21,6 +21,7 @@ mod hmb;
 pub(crate) mod interface;
 mod limits;
 mod link;
+mod memory;
 pub(crate) mod open;
 
 mod queues;
@@ -177,6 +178,7 @@ impl HostConfig {
             || self.doorbell > 1
             || firmware.takes_time()
             || firmware.has_hmb()
+            || firmware.has_memory()
     }
 
     /// True if tenants have rate limits, or latency targets.

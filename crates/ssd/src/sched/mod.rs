@@ -15,11 +15,12 @@ mod out_of_order;
 mod pages;
 mod passing;
 mod queue;
+mod queued;
 mod read_first;
 mod read_priority;
 mod suspend;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unordered;
 mod writing;
 
@@ -31,7 +32,8 @@ use crate::quantity::Bound;
 pub(crate) use flin::{Arrival, Shape};
 pub(crate) use pages::Pages;
 use passing::Passing;
-pub(crate) use queue::{Chain, Queue, Queued};
+pub(crate) use queue::Queue;
+pub(crate) use queued::{Chain, Queued};
 pub(crate) use suspend::Suspends;
 
 /// In which order the commands of a die run.

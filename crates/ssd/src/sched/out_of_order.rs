@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::queue::Behind;
+use super::queued::Behind;
 use super::unordered::Unordered;
 use super::{Queue, Queued};
 use crate::op::CommandKind;

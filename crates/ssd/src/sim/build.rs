@@ -6,7 +6,7 @@ use super::{Drive, Options};
 use crate::config::Config;
 use crate::content::Content;
 use crate::core::Core;
-use crate::error::{ConfigError, RunError};
+use crate::error::ConfigError;
 use crate::geometry::Geometry;
 use crate::nand::event::Events;
 use crate::nand::timeline::Timeline;
@@ -33,11 +33,14 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
             array.dispatch_at_once();
         }
         array.copy_in_batches(config.gc.batch);
-        if !config.alloc.binds_late() {
+        if !config.binds_late() {
             array.work_ahead();
         }
         if config.is_managed() || config.works_ahead() {
             array.use_fences();
+        }
+        if !config.works_ahead() && !core.alloc.shares_map() && core.superblocks.is_none() {
+            array.know_ends();
         }
         Box::new(Intake::new(config, core, array))
     } else {
@@ -66,11 +69,4 @@ pub(super) fn check_versions(geometry: &Geometry) -> Result<(), ConfigError> {
         format!("verify, {sectors} sectors of flash"),
         format!("versions of at most {MAX_VERIFIED_SECTORS} sectors can be kept: use a smaller drive"),
     ))
-}
-
-pub(super) fn check_failure<C: Content>(core: &Core<C>, number: u64) -> Result<(), RunError> {
-    match core.content.failure() {
-        Some(detail) => Err(RunError::Verify { number, detail: detail.into() }),
-        None => Ok(()),
-    }
 }

@@ -42,6 +42,12 @@ impl Spent {
         self.0[cause as usize] += ns;
     }
 
+    /// Less of it.
+    #[inline]
+    pub(crate) fn remove(&mut self, cause: Cause, ns: u64) {
+        self.0[cause as usize] -= ns;
+    }
+
     /// Difference from `earlier`.
     #[inline]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
@@ -58,7 +64,7 @@ pub struct Parts {
     pub link: u64,
     /// In submission queues, waiting for a core of the firmware, and on it.
     pub firmware: u64,
-    /// Waiting for room in the write buffer, or in it.
+    /// Waiting for the drive's memory and being put there; waiting for room in the write buffer, or in it.
     pub buffer: u64,
     /// Waiting for the mapping: its translation pages were read, entries came from the host's memory, or the die worked for the mapping.
     pub mapping: u64,

@@ -1,6 +1,6 @@
 //! A small model, learned from what `look-ahead` found: it predicts what each candidate costs in the next window from the
 //! features of this one, and the cheapest is taken. Trees with thresholds, so a decision takes microseconds and is the same
-//! on every machine. `flashweir train-allocator` makes the model, and says from which seed.
+//! on every machine. `just learn-allocator` makes the model, and says from which seed.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,6 +1,6 @@
 //! Work of the drive in idle time: its start, the wait of a request for it, and its gain.
 
-use flashweir_ssd::CommandKind::{Copies, Erase};
+use flashweir_ssd::CommandKind::{Copies, Erase, Program};
 use flashweir_trace::Request;
 
 use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, drive, read, run, write};
@@ -33,6 +33,34 @@ fn an_idle_unit_collects_before_it_must() {
     // Idle for long enough is never, here.
     let never = run(&with(&full, &[("background.collect.after", "10ms")]), &requests);
     assert_eq!(never.latencies(), must.latencies());
+}
+
+#[test]
+fn a_burst_after_idle_time_takes_the_freed_blocks_and_the_rest_of_the_open_one() {
+    for until in ["2", "3", "4", "5", "6"] {
+        let blocks: u64 = until.parse().expect("a number");
+        for before in 200..204 {
+            let settings = [
+                ("precondition", "full"),
+                ("background.collect.after", "0ns"),
+                ("background.collect.until", until),
+            ];
+            let at = before * 10 * MS + 1000 * MS;
+            let burst = (0..60).map(|number| write(at, (7 * number + 3) % 64));
+            let outcome =
+                run(&settings, &writes(before, 10 * MS).into_iter().chain(burst).collect::<Vec<_>>());
+            // Each page that was programmed left one less in the open block of four.
+            let programmed: u64 =
+                outcome.commands.iter().filter(|command| command.3 < at).fold(0, |sum, command| {
+                    sum + if matches!(command.0, Copies | Program) { u64::from(command.2) } else { 0 }
+                });
+            let left = programmed.next_multiple_of(4) - programmed;
+            let ends = &outcome.completions()[before as usize..];
+            let apart = std::iter::once(ends[0] - at).chain(ends.windows(2).map(|pair| pair[1] - pair[0]));
+            let undelayed = apart.take_while(|gap| *gap == WRITE).count() as u64;
+            assert_eq!(undelayed, 4 * blocks + left, "{blocks} blocks free, after {before} writes");
+        }
+    }
 }
 
 #[test]

@@ -174,6 +174,24 @@ fn segments_that_the_drive_lacks_come_over_the_link() {
 }
 
 #[test]
+fn data_of_writes_are_put_into_memory_one_command_at_a_time() {
+    let memory = [("firmware.memory_time", "26ns"), ("firmware.memory_rate", "200MB"), ("channels", "2")];
+    // 26 ns, and 5 ns a byte.
+    let stored = |bytes: u64| 26 + 5 * bytes;
+    let kinds =
+        [read(0, 0), write(0, 1), sectors(0, Op::Write, 8 * 8 + 3, 1), pages(0, Op::Trim, 5, 1), flush(0)];
+    let (with, without) = (each(&memory, &kinds), each(&[("channels", "2")], &kinds));
+    let more: Vec<_> = with.iter().zip(without).map(|(with, without)| with - without).collect();
+    assert_eq!(more, [0, stored(4096), stored(512), 0, 0]);
+    for at in [stored(4096) - 1, stored(4096), stored(4096) + 1] {
+        let second = done(&memory, &[write(0, 0), write(at, 1)])[1];
+        assert_eq!(second, at.max(stored(4096)) + stored(4096) + STORE, "at {at}");
+    }
+    let buffered: Vec<_> = memory.into_iter().chain([("buffer.bytes", "64KiB")]).collect();
+    assert_eq!(done(&buffered, &[write(0, 0), flush(1)])[0], stored(4096), "acknowledged when it is there");
+}
+
+#[test]
 fn a_flush_waits_for_writes_that_are_still_on_the_link() {
     let settings = [("host.link", "100MB/s")];
     let end = 10 * PAGE_NS + STORE;

@@ -22,6 +22,7 @@ mod records;
 mod rig;
 mod schedules;
 mod scheduling;
+mod single;
 mod slc;
 mod slc_map;
 mod slc_superblocks;

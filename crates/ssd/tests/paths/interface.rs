@@ -36,7 +36,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         pick(&["0", "0", "2us"]),
         pick(&["0", "150ns"]),
         pick(&["0", "0", "4KiB", "8KiB"]),
-        pick(&["0", "1500ns"]),
+        (pick(&["0", "1500ns"]), pick(&["0", "0", "90ns"]), pick(&["0", "0", "300MB"])),
     );
     let limits = (
         pick(&["none", "none", "2000", "none,9000", "20000,700"]),
@@ -48,7 +48,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         let (rate, cut, submit, complete) = link;
         let (count, entries, doorbell, wait, arbitration, weights) = queues;
         let (iops, requests, bytes_s, bytes) = limits;
-        let (cores, read, write, trim, flush, end, lookup, hmb, miss) = firmware;
+        let (cores, read, write, trim, flush, end, lookup, hmb, (miss, access, stored)) = firmware;
         let all = [
             ("host.link", rate),
             ("host.max_transfer", cut),
@@ -73,6 +73,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
             ("firmware.lookup_time", lookup),
             ("firmware.hmb_bytes", hmb),
             ("firmware.hmb_miss_time", miss),
+            ("firmware.memory_time", access),
+            ("firmware.memory_rate", stored),
         ];
         all.map(|(key, value)| (key, value.to_owned())).to_vec()
     })

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::report::Tally;
-use super::{Format, Options, Report, Trace, Writer, detect};
+use super::{Format, Options, Report, Trace, Writer};
 use crate::output::same_file;
 use crate::{LogRecord, TraceError};
 
@@ -40,7 +40,7 @@ impl Conversion {
         output: &Path,
         format: Option<Format>,
     ) -> Result<Self, TraceError> {
-        let Some(format) = format.or_else(|| detect::by_name(output)) else {
+        let Some(format) = format.or_else(|| Format::of_path(output)) else {
             let detail = "its name says no format; name one, or end it in one of .msr.csv, .spc, .disksim, .ssdsim, .mqsim, .iolog2, .iolog3, .parquet";
             return Err(TraceError::Unwritable { path: output.to_owned(), detail: detail.to_owned() });
         };

@@ -5,10 +5,10 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::Format;
 use super::input::Input;
 use super::report::Report;
 use super::sink::{Sink, Want};
+use super::{Format, binary, text};
 use crate::TraceError;
 use crate::output::is_standard;
 
@@ -17,23 +17,6 @@ const SAMPLE: usize = 64 << 10;
 
 /// Lines of it that must decode.
 const SAMPLE_LINES: usize = 200;
-
-/// The format that the name of `path` says, under any `.gz` or `.zst`.
-pub(crate) fn by_name(path: &Path) -> Option<Format> {
-    let name = path.file_name()?.to_string_lossy();
-    let bare = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    // Per-CPU files of blktrace end in the number of their CPU.
-    let (stem, cpu) = bare.rsplit_once('.').unwrap_or((bare, ""));
-    if stem.ends_with(".blktrace") && !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Format::Blktrace);
-    }
-    Format::ALL
-        .into_iter()
-        .flat_map(|format| format.suffixes().iter().map(move |suffix| (suffix.len(), *suffix, format)))
-        .filter(|(_, suffix, _)| bare.ends_with(suffix))
-        .max_by_key(|(length, ..)| *length)
-        .map(|(.., format)| format)
-}
 
 /// The format that the content of `path` fits. Standard input is looked at where it is a file, and is then where it was.
 pub(crate) fn by_content(path: &Path) -> Result<Format, TraceError> {
@@ -68,7 +51,7 @@ fn by_sample(path: &Path) -> Result<Format, TraceError> {
     if sample.is_empty() {
         return Err(unknown("it is empty"));
     }
-    if let Some(format) = Format::ALL.into_iter().find(|format| format.fits_bytes(sample)) {
+    if let Some(format) = Format::ALL.into_iter().find(|format| binary::fits(*format, sample)) {
         return Ok(format);
     }
     if sample[..sample.len().min(1024)].contains(&0) {
@@ -83,7 +66,7 @@ fn by_sample(path: &Path) -> Result<Format, TraceError> {
 
 /// True if all lines of `sample` but at most `most_bad` decode as `format`, and hold more requests than bad lines.
 fn fits_lines(format: Format, sample: &[u8], most_bad: usize) -> bool {
-    let Some(mut decoder) = format.line_decoder(None) else { return false };
+    let Some(mut decoder) = text::decoder(format, None) else { return false };
     let mut sink = Sink::new(Want::Requests, Report::new(format, "content"), 0, None);
     let ends_within_line = sample.len() >= SAMPLE;
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);

@@ -2,14 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-use super::binary;
-use super::line::LineDecoder;
-use super::table::{Columns, Table};
-use super::{
-    alibaba, biotracer, blkparse, blkreplay, columns5, diskmon, fio, fiu, hfplayer, msr, pixel, spc, systor,
-};
-use super::{tencent, vscsi_csv, wpa};
-
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
@@ -139,9 +131,21 @@ impl Format {
         )
     }
 
-    /// The format that a file's name says, if it says one.
+    /// The format that the name of a file says, under any `.gz` or `.zst`, if it says one.
     pub fn of_path(path: &std::path::Path) -> Option<Self> {
-        super::detect::by_name(path)
+        let name = path.file_name()?.to_string_lossy();
+        let bare = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        // Per-CPU files of blktrace end in the number of their CPU.
+        let (stem, cpu) = bare.rsplit_once('.').unwrap_or((bare, ""));
+        if stem.ends_with(".blktrace") && !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(Format::Blktrace);
+        }
+        Format::ALL
+            .into_iter()
+            .flat_map(|format| format.suffixes().iter().map(move |suffix| (suffix.len(), *suffix, format)))
+            .filter(|(_, suffix, _)| bare.ends_with(suffix))
+            .max_by_key(|(length, ..)| *length)
+            .map(|(.., format)| format)
     }
 
     /// The format called `name`; the error suggests the nearest name.
@@ -224,48 +228,6 @@ impl Format {
                 | Format::Parquet
                 | Format::Journal
         )
-    }
-
-    /// A decoder of this format's lines; `None` if it has no lines, or is a table without columns.
-    pub(crate) fn line_decoder(self, columns: Option<&Columns>) -> Option<Box<dyn LineDecoder>> {
-        Some(match self {
-            Format::Msr => Box::new(msr::Msr),
-            Format::MsrExcel => Box::new(msr::MsrExcel),
-            Format::Spc => Box::new(spc::Spc),
-            Format::Disksim => Box::new(columns5::Columns5::DISKSIM),
-            Format::Ssdsim => Box::new(columns5::Columns5::SSDSIM),
-            Format::Mqsim => Box::new(columns5::Columns5::MQSIM),
-            Format::MqsimMs => Box::new(columns5::Columns5::MQSIM_MS),
-            Format::Flashsim => Box::new(columns5::Columns5::FLASHSIM),
-            Format::Blkparse => Box::new(blkparse::Blkparse::default()),
-            Format::FioV2 => Box::new(fio::Fio::new(2)),
-            Format::FioV3 => Box::new(fio::Fio::new(3)),
-            Format::Alibaba => Box::new(alibaba::Alibaba),
-            Format::Replaylog => Box::new(alibaba::Replaylog),
-            Format::Tencent => Box::new(tencent::Tencent),
-            Format::Systor => Box::new(systor::Systor),
-            Format::Diskmon => Box::new(diskmon::Diskmon),
-            Format::Blkreplay => Box::new(blkreplay::Blkreplay::default()),
-            Format::VscsiCsv => Box::new(vscsi_csv::VscsiCsv),
-            Format::Fiu => Box::new(fiu::Fiu),
-            Format::Biotracer => Box::new(biotracer::Biotracer::default()),
-            Format::Pixel => Box::new(pixel::Pixel),
-            Format::Wpa => Box::new(wpa::Wpa),
-            Format::Hfplayer => Box::new(hfplayer::Hfplayer::default()),
-            Format::Table => Box::new(Table::new(columns?)),
-            Format::Blktrace
-            | Format::BlktraceTar
-            | Format::VscsiV1
-            | Format::VscsiV2
-            | Format::OracleGeneral
-            | Format::Parquet
-            | Format::Journal => return None,
-        })
-    }
-
-    /// True if `start`, the first bytes of a file, can be this binary format.
-    pub(crate) fn fits_bytes(self, start: &[u8]) -> bool {
-        binary::fits(self, start)
     }
 }
 

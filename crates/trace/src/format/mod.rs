@@ -44,6 +44,7 @@ mod table;
 mod tencent;
 #[cfg(test)]
 mod testing;
+mod text;
 mod trace;
 mod vscsi;
 mod vscsi_csv;

@@ -13,7 +13,7 @@ use super::report::Report;
 use super::sink::{Sink, Want};
 use super::source::Source;
 use super::table::{ParquetTable, is_parquet};
-use super::{Format, Options, blktrace, detect};
+use super::{Format, Options, blktrace, detect, text};
 use crate::{LogRecord, Request, TraceError};
 
 /// Lines read before the caller is heard again, however few of them are requests.
@@ -69,7 +69,7 @@ impl Trace {
         let (format, detected_by) = match (options.format, &options.columns) {
             (Some(format), _) => (format, "option"),
             (None, Some(_)) => (Format::Table, "option"),
-            (None, None) => match detect::by_name(path) {
+            (None, None) => match Format::of_path(path) {
                 Some(format) => (format, "name"),
                 None if blktrace::is_set(path) => (Format::Blktrace, "name"),
                 None => (detect::by_content(path)?, "content"),
@@ -93,7 +93,7 @@ impl Trace {
         let body = if let Some(columns) = table {
             Body::Records(Box::new(ParquetTable::open(&source.path, columns)?))
         } else if source.format.is_text() {
-            let Some(mut decoder) = source.format.line_decoder(source.columns.as_ref()) else {
+            let Some(mut decoder) = text::decoder(source.format, source.columns.as_ref()) else {
                 return Err(TraceError::Spec {
                     what: "format".to_owned(),
                     found: source.format.name().to_owned(),

@@ -24,6 +24,7 @@ mod filecopy;
 mod hotcold;
 mod keys;
 mod mix;
+mod place;
 mod random;
 mod scatter;
 mod script;
@@ -46,6 +47,7 @@ use crate::{Op, Request};
 use arrivals::Clock;
 use hotcold::{HotCold, hot_starts};
 use mix::{Lengths, Ops};
+use place::Place;
 use random::Random;
 use scatter::Scatter;
 use script::Volume;
@@ -53,12 +55,6 @@ use sequential::Sequential;
 use spec::{Layout, Places};
 use volume::Place as Range;
 use zipf::Zipf;
-
-/// A distribution of starts.
-trait Place {
-    /// The next start, in units of the alignment from the start of the span, for a request of `sectors`.
-    fn place(&mut self, sectors: u32) -> u64;
-}
 
 /// Where requests go: chosen once a batch, so that each kind has its own loop.
 #[derive(Clone, Debug)]

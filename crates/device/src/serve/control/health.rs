@@ -4,7 +4,8 @@ use flashweir_ssd::quantity::round_to_u64;
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::serve::core::{Core, Promise};
+use crate::serve::core::Core;
+use crate::serve::promise::Promise;
 
 /// Bytes of a data unit of the SMART log.
 const DATA_UNIT_BYTES: u64 = 512_000;

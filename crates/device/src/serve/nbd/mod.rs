@@ -11,4 +11,5 @@ mod words;
 
 pub(super) use outbox::Outbox;
 pub(super) use reply::Reply;
-pub(super) use session::{error_of, serve};
+pub(super) use session::serve;
+pub(super) use words::error_of;

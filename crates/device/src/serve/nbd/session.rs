@@ -10,7 +10,7 @@ use super::handshake::{Agreed, Offered, negotiate};
 use super::outbox::Outbox;
 use super::reply::{Reply, failure, last_chunk, simple};
 use super::words::{
-    ALLOCATION_ID, Fields, HOLE, MAX_BYTES, Message, REQUEST, REQUEST_BYTES, chunk, command, error,
+    ALLOCATION_ID, Fields, HOLE, MAX_BYTES, Message, REQUEST, REQUEST_BYTES, chunk, command, error, error_of,
 };
 use crate::serve::Shared;
 use crate::serve::address::Stream;
@@ -259,16 +259,6 @@ fn held(asked: &Asked) -> usize {
         command::READ => asked.len.min(MAX_BYTES) as usize + REQUEST_BYTES,
         command::WRITE => asked.len as usize,
         _ => 0,
-    }
-}
-
-/// The error of a request of which the store failed.
-pub(in crate::serve) fn error_of(failed: &io::Error) -> u32 {
-    match failed.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            error::NO_SPACE
-        }
-        _ => error::IO,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers of the NBD protocol (`doc/proto.md` of the NBD project), and its messages as bytes.
 
+use std::io;
+
 /// First word of the server's greeting, "NBDMAGIC".
 pub(super) const GREETING: u64 = 0x4e42_444d_4147_4943;
 /// First word of options, "IHAVEOPT".
@@ -82,6 +84,16 @@ pub(super) mod error {
     pub(in super::super) const INVALID: u32 = 22;
     pub(in super::super) const NO_SPACE: u32 = 28;
     pub(in super::super) const OVERFLOW: u32 = 75;
+}
+
+/// The error of a request of which the store failed.
+pub(in crate::serve) fn error_of(failed: &io::Error) -> u32 {
+    match failed.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            error::NO_SPACE
+        }
+        _ => error::IO,
+    }
 }
 
 /// Kinds of chunks.

@@ -20,6 +20,8 @@ pub(super) enum Phase {
     Loading,
     /// Waits for the link, or is on it, towards the drive.
     Receiving,
+    /// Its data wait for the drive's memory, or are put there.
+    Storing,
     /// Waits to be next in the drive.
     Ready,
     /// The drive works at it.
@@ -85,6 +87,7 @@ impl Command {
                 self.parts.firmware += spent_ns;
             }
             Phase::Loading => self.parts.mapping += spent_ns,
+            Phase::Storing => self.parts.buffer += spent_ns,
             Phase::Ready | Phase::Inside => {}
         }
         (self.phase, self.since_ns) = (phase, now_ns);

@@ -5,7 +5,7 @@
 //! are passed at once:
 //!
 //! ```text
-//!  ringing -> submitting -> queued -> working -> loading -> receiving -> ready    (the drive works at it)
+//!  ringing -> submitting -> queued -> working -> loading -> receiving -> storing -> ready    (the drive works at it)
 //!     -> sending -> ending -> finishing -> completing
 //! ```
 //!
@@ -34,6 +34,7 @@ use super::doorbell::Doorbells;
 use super::firmware::{Cores, FirmwareConfig};
 use super::hmb::MapCache;
 use super::link::Pipes;
+use super::memory::Memory;
 use super::queues::Queues;
 use crate::nand::probe::{CoreRecord, LinkRecord};
 use crate::stats::{FlashTime, InterfaceUse, Parts};
@@ -67,6 +68,7 @@ pub(crate) struct Interface {
     pipes: Option<Pipes>,
     cores: Option<Cores>,
     map: Option<MapCache>,
+    memory: Option<Memory>,
     bells: Doorbells,
     /// Times that came at this instant.
     due: Vec<u32>,
@@ -117,6 +119,7 @@ impl Interface {
                 pipes: Pipes::new(host.link),
                 cores,
                 map: MapCache::new(firmware.hmb_bytes.0),
+                memory: Memory::new(firmware),
                 bells: Doorbells::new(host.doorbell, host.doorbell_wait.0),
                 due: Vec::new(),
                 left: Vec::new(),
@@ -261,7 +264,8 @@ impl Interface {
                 self.look_up(now_ns, number);
             }
             Phase::Loading => self.receive(now_ns, number),
-            Phase::Receiving => self.let_in(now_ns, number),
+            Phase::Receiving => self.store(now_ns, number),
+            Phase::Storing => self.let_in(now_ns, number),
             Phase::Sending => self.end(now_ns, number),
             Phase::Finishing(core) => {
                 self.free_core(core);

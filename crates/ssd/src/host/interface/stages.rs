@@ -72,6 +72,20 @@ impl Interface {
         self.wait(now_ns, number, end_ns - now_ns);
     }
 
+    /// Data of a write are put into the drive's memory.
+    pub(super) fn store(&mut self, now_ns: u64, number: u32) {
+        let part = &self.commands.get(number).part;
+        let bytes = part.bytes();
+        match self.memory.as_mut().filter(|_| part.op == Op::Write) {
+            Some(memory) => {
+                let end_ns = memory.take(now_ns, bytes);
+                self.enter(now_ns, number, Phase::Storing);
+                self.wait(now_ns, number, end_ns - now_ns);
+            }
+            None => self.let_in(now_ns, number),
+        }
+    }
+
     /// Bytes are ready to cross the link. Returns when they have, ns.
     fn transfer(&mut self, now_ns: u64, number: u32, direction: Direction, bytes: u64) -> u64 {
         let Some(pipes) = self.pipes.as_mut().filter(|_| bytes > 0) else { return now_ns };

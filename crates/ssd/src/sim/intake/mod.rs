@@ -217,7 +217,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     #[inline]
     fn check(&self, number: u64) -> Result<(), RunError> {
-        if C::ON { super::check_failure(&self.core, number) } else { Ok(()) }
+        match self.core.content.failure().filter(|_| C::ON) {
+            Some(detail) => Err(RunError::Verify { number, detail: detail.into() }),
+            None => Ok(()),
+        }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Tables of lines.
 
-use super::{Columns, MAX_COLUMNS, Places, Separator};
+use super::columns::{Columns, MAX_COLUMNS, Places, Separator};
 use crate::FieldError;
 use crate::format::line::{Fields, LineDecoder, Words};
 use crate::format::sink::Sink;

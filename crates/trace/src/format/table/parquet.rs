@@ -9,7 +9,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 
-use super::{Columns, Places};
+use super::columns::{Columns, Places};
 use crate::format::input::Input;
 use crate::format::record::RecordDecoder;
 use crate::format::sink::Sink;

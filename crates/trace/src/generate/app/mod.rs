@@ -6,6 +6,7 @@
 //! and of its strands the one that is most behind: so shares are met at every scale and seed, whatever else happens to
 //! a request. A strand makes a burst of requests, because programs do.
 
+mod application;
 mod desktop;
 mod options;
 mod pattern;
@@ -15,7 +16,7 @@ mod server;
 mod tests;
 mod tracker;
 
-pub use options::App;
+pub use application::App;
 pub(super) use options::Options;
 
 use super::{

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::Place as _;
+use super::super::place::Place as _;
 use super::super::scatter::Scatter;
 use super::super::volume::Place;
 use super::super::zipf::Zipf;

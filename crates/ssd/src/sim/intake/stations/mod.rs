@@ -9,9 +9,11 @@
 //! done that its dies have when it begins something, so a read gets in between two steps of a collection. With a common
 //! clock, commands are handed over in groups (`clock.rs`): each starts when all before it are done.
 
+mod busy;
 mod clock;
 mod collect;
 mod ends;
+mod groups;
 mod late;
 mod waits;
 mod write;
@@ -30,8 +32,8 @@ use crate::gc::planner::{Action, Planner};
 use crate::nand::TimePath;
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
-use clock::Groups;
-use waits::{Cycle, Doing, Waits};
+use busy::{Cycle, Doing, Waits};
+use groups::Groups;
 
 /// Purpose of a group, or of what a station does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
