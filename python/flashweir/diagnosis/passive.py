@@ -5,6 +5,7 @@ mapping only of a drive that was empty: a used one collects from the first write
 shows poor collection: spare, written range and victims are confounded (docs/concepts/diagnosis.md).
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,9 @@ _NO_FAST, _FLASH_US = 0.02, 2.0
 # Sizes of writes differ by less, so that the mean of the first ones is comparable.
 _ONE_SIZE = 0.02
 _SHOWN = 0.5
+# A buffer that is emptied while it is filled looks larger by this: `_filled`. Half as large a buffer is excluded by the
+# geometric mean of both.
+_GOOD_KIB, _VOLUMES_KIB = 128 * math.sqrt(0.5), (128, 256, 512, 1024)
 _SAYS = "`flashweir diagnose TARGET --active` measures it"
 
 
@@ -105,12 +109,26 @@ def _buffer(found: Mapping[str, Any], limits: list[str]) -> dict[str, str]:
             features["first_32k_us"] > fastest + _AT_REST,
             ("unknown", f"the first writes wait though later ones don't: the drive was busy before; {_SAYS} (buffer)"),
         ),
+        (
+            first < fastest + _SAME and _filled(features, fastest) < _GOOD_KIB,
+            ("unknown", f"flash keeps up with single writes: a small buffer would look the same; {_SAYS} (buffer)"),
+        ),
         (first < fastest + _SAME, ("good", "the first 128 KiB are acknowledged as fast as any write")),
         (stays, ("bad", f"the first 128 KiB take {10 ** (first - fastest):.2g} times as long as fast writes")),
         (True, ("unknown", f"single writes among the first 128 KiB are slow; {_SAYS} (buffer)")),
     ]
     verdict, reason = next(answer for holds, answer in cases if holds)
     return {"verdict": verdict, "reason": reason}
+
+
+def _filled(features: Mapping[str, float], fastest: float) -> float:
+    """Least size, KiB, of a buffer that takes the first writes as fast as any, and has later ones wait.
+
+    While it takes V bytes in flash takes V / s out of it, where later writes are s times as long as the first ones.
+    """
+    fast = [kib for kib in _VOLUMES_KIB if features[f"first_{kib}k_us"] < fastest + _SAME]
+    slower = 10 ** max(features["mean_us"] + features["eighth_0"] - fastest, 0.0)
+    return max(fast, default=0) * (1 - 1 / slower)
 
 
 def _amplification(found: Mapping[str, Any], limits: list[str]) -> dict[str, object]:

@@ -9,18 +9,16 @@ import numpy as np
 
 from flashweir.diagnosis.active.buffer import Buffer, buffer
 from flashweir.diagnosis.active.collection import fast_volume
-from flashweir.diagnosis.active.mapping import by_size, unit_of
-from flashweir.diagnosis.active.ratios import Span, Test, ratio, rounded, span_of
+from flashweir.diagnosis.active.ratios import Span, Test, rounded, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache, reads
-from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench
+from flashweir.diagnosis.active.session import READ, WRITE, Bench
+from flashweir.diagnosis.active.strided import strided
 from flashweir.probing.cells import Cells
 from flashweir.probing.path import Path
 
 # Drives are asked within this many bytes, so that a large one takes minutes.
 MAX_BYTES = 256 << 20
 _SURE, _LIKELY, _BELOW, _GUESS = 0.9, 0.6, 0.5, 0.3
-_LARGEST_UNIT = 64 * KIB
-_AS_FAST = 0.85
 # A cache of cells with one bit is at least this much faster than what lies behind it.
 _SLC = 1.5
 # Reads that wait for less than this share of a program overtake it; those that wait for more than the other do not.
@@ -65,23 +63,19 @@ def host_read(cells: Cells) -> Answer:
 
 
 def _unit(bench: Bench, high: float, found: Reads, held: Buffer, misses: Test) -> Answer:
-    skip = min(held.size.value, bench.size / 64)
-    in_order, at_random = by_size(bench, high, skip)
-    ratios = {size: ratio(in_order[size], span) for size, span in at_random.items()}
-    unit = unit_of(bench, found, ratios, at_random)
-    shown = unit <= _LARGEST_UNIT
-    how = (
-        "random writes below this size take as long" if shown else "no size up to 64 KiB is as fast as writes in order"
-    )
-    showed = "random writes of 4 to 256 KiB, against those in order"
+    gaps = strided(bench, found, high, held.size.value, free=True)
+    shown = gaps.unit is not None
+    how = "writes with gaps below this size take longer than in order, or as long as this"
+    how = how if shown else "no size up to 64 KiB is as fast as writes in order"
+    showed = "writes with gaps of 4 to 256 KiB, against those in order"
     # The smallest writes are as fast at random as in order: there is no unit above them. A larger one may be a page's.
-    sure = _GUESS if not shown else _SURE if unit == bench.small and ratios[unit].low >= _AS_FAST else _LIKELY
-    if shown and (held.at_least or held.size.value > skip):
+    sure = _GUESS if not shown else _SURE if gaps.sharp else _LIKELY
+    if shown and (held.at_least or held.size.value > high / 8):
         sure, how = _BELOW, f"{how}; but the buffer takes in as much as was written"
     elif shown and misses.verdict != "good":
         # Each short write may change a translation page, too.
         sure, how = _BELOW, f"{how}, or misses of the map cache do"
-    return Answer("mapping_unit_bytes", unit if shown else None, sure, how, showed)
+    return Answer("mapping_unit_bytes", gaps.unit, sure, how, showed)
 
 
 def _none(text: str, size: float) -> str:

@@ -215,7 +215,11 @@ def test_what_is_no_flash_is_said_first(tmp_path: Path) -> None:
     (tmp_path / "memory.py").write_text(f"import numpy as np\nAny = object\nclass Memory:{source}")
     out = flashweir("probe", "py:memory.py:Memory", "-o", "drive.toml", cwd=tmp_path).out
     assert out.startswith("no flash: a read takes 1 us")
-    out = flashweir("diagnose", "py:memory.py:Memory", "--active", cwd=tmp_path).out
+    out = flashweir("diagnose", "py:memory.py:Memory", "--active", "--html", "d.html", cwd=tmp_path).out
+    # The page says why once, and has no section of what was not measured.
+    page = (tmp_path / "d.html").read_text().split("</header>")[-1]
+    assert page.count("no flash: a read takes 1 us") == 1
+    assert "Advice" not in page
     assert out.startswith("no flash: a read takes 1 us")
     assert "ill" not in out.split()
 

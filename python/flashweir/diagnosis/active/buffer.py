@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flashweir.diagnosis.active.ratios import Span, Test, Verdict, span_of
+from flashweir.diagnosis.active import at_once
+from flashweir.diagnosis.active.ratios import Span, Test, span_of
 from flashweir.diagnosis.active.session import FLUSH, KIB, MIB, WRITE, Bench
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 # The truth of the symptom: a buffer that takes fewer bytes is bad.
 BAD_BYTES = 128 * KIB
-# Buffers come in powers of two: a measured one of less than this share is the next smaller, 64 KiB.
-_ERROR = 0.8
 _REPEATS = 5
 # Bytes of a burst: as few as show a bad buffer, then more until the buffer is at most a quarter of the burst.
 _BURSTS = (1 * MIB, 4 * MIB, 16 * MIB, 64 * MIB)
@@ -70,11 +69,15 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
             size, filled = _bursts(drive, volume)
             if (filled and size.value <= _ENOUGH * volume) or volume >= high / 8:
                 break
+    once = at_once.in_order(bench, high, flash.value)
+    if once.taken < at_once.COUNT:
+        # Fewer than a burst of longer requests resolves.
+        size, filled = Span(*(float(count * bench.small) for count in (once.taken, once.low, once.high))), True
+    size = size if filled else size.at_least(float(once.taken * bench.small))
     waits, program = _flushes(bench, flash)
     empties = _empties(drive, volume, size.value) if filled and quick.value >= 1 else None
-    over = size.times(1 / BAD_BYTES)
-    verdict: Verdict = "good" if over.value >= _ERROR else "bad"
-    test = Test("buffer", over.value, over.low, over.high, verdict, _ERROR, _ERROR)
+    value, least, most = (count * bench.small / BAD_BYTES for count in (once.taken, once.low, once.high))
+    test = Test("buffer", value, least, most, "good" if value >= 1 else "bad", 1.0, 1.0)
     return Buffer(size, not filled, empties, waits, program, test, _reason(size, quick, filled))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from flashweir.diagnosis.active import greedy
 from flashweir.diagnosis.active.buffer import Buffer
 from flashweir.diagnosis.active.locality import locality
-from flashweir.diagnosis.active.mapping import COLLECTION as SLOW_IN_ORDER
-from flashweir.diagnosis.active.mapping import EARLY, Mapping
+from flashweir.diagnosis.active.mapping import Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
 from flashweir.diagnosis.active.session import KIB, WRITE, Bench, Course
@@ -23,6 +22,8 @@ _BEGUN = 1.6
 # Uniformly random writes until the rate is steady, in multiples of the drive; rates that differ by less are the same.
 _FIRST, _LAST, _SAME = 1.25, 3.0, 0.04
 _STEP = 0.25
+# Steps of a window in which collection shows.
+_STEPS = 8
 _LONG = 128 * KIB
 # A write of a page costs one program, a copied one also a read: this much more where the two times are unknown.
 _COPY = Span(1.15, 1.0, 1.4)
@@ -33,16 +34,21 @@ _BAD, _GOOD = 0.75, 0.85
 _STAYS, _FALLS = 0.6, 0.3
 # Hot ranges are this many times the buffer, which joins rewrites, and at most this share of the drive.
 _BUFFERS, _WIDEST = 6, 0.5
-# Greedy collects less often and fewer pages at a time, so that its 99th percentile lies before this quantile. If the
-# two differ by more, the drive's percentile is a stall that greedy would not have.
-_BEFORE, _CLIFF = 0.98, 0.85
+# Greedy collects less often, so that its 99th percentile lies at a lower quantile of the drive's latencies, but at none
+# below 0.95. If the two differ by more than this, the drive's percentile is a stall that greedy would not have.
+_OFTENEST, _CLIFF = 5.0, 0.85
 # A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
 _IGNORED = 0.75
 _COPIES = 1.2
+# Reads have this many times the throughput of writes where flash and not the link limits these.
+_FLASH = 2.0
+# The largest spare of drives on sale: at less amplification than that of greedy there, both kinds of writes copy.
+_MAX_SPARE = 0.5
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
 # The largest page.
 _PAGE = 16 * KIB
+_FULL = "blocks are collected though others hold nothing valid"
 MERGES_TOO = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
 
 
@@ -72,14 +78,14 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     runs = locality(bench) if mapped.misses else []
     under, _ = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
     stall_us, share = _stalls(bench, mapped.clean)
-    cliff = _cliff(bench)
-    ignored = _refilled(bench, mapped, steady, held)
+    latencies = _latencies(bench)
+    ignored = _refilled(bench, mapped, steady, held) or (bench.discards and not mapped.frees)
     # Where discards do nothing, only writes in order are free of collection.
-    before = mapped.again if ignored or not bench.discards else mapped.clean
+    in_order = ignored or not bench.discards
+    before = mapped.again if in_order else mapped.clean
     slower = ratio(steady, before)
     copy = _copy_cost(found, buffered.program_ns)
     amplification = counted or _amplification(slower, copy)
-    in_order = ignored or not bench.discards
     said = counted or _unsure(amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order)
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
     poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
@@ -91,31 +97,44 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     if poor and begun is not None:
         # Random writes began on a drive whose spare was used up by rewriting in order.
         spare = begun
+    # Writes in order are slow as well if the time in excess of them is less than greedy needs at this spare.
+    hidden = in_order and held < bench.size / 16 and _hides(bench, found, before, amplification)
     # No policy copies less than greedy.
     spare = spare.at_least(greedy.spare_of(amplification.high))
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
+    cliff = _cliff(latencies, amplification.value / ideal.value)
     against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
     falls = judged("collection-hot", Span(1 - stays.value, 1 - stays.high, 1 - stays.low), 1 - _STAYS, 1 - _FALLS)
-    early = not ignored and bench.discards and begins_early(mapped)
-    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early), mapped)
+    # Misses of a map cache begin there, too.
+    early = not ignored and bench.discards and not mapped.misses and mapped.half.verdict == "bad"
+    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early, hidden), mapped)
     tests += [against, falls, cliff]
     return Collection(spare, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
 
 
-def begins_early(mapped: Mapping) -> bool:
-    """If collection begins while the drive has room. Misses of a map cache begin there, too, and some merges."""
-    if mapped.misses or mapped.reason.endswith(SLOW_IN_ORDER):
+def _hides(bench: Bench, found: Reads, in_order: Span, amplification: Span) -> bool:
+    """If writes in order are slow as well: random ones cost less beyond them than greedy takes at any spare.
+
+    A link that is slower than flash would hide collection, too; it hides that reads are faster than programs.
+    """
+    if in_order.value * bench.small * found.rate < _FLASH * 1e9:
         return False
-    return mapped.early.verdict == "bad" or mapped.reason.endswith(EARLY)
+    return greedy.spare_of(amplification.high) > _MAX_SPARE
 
 
 def fast_volume(course: Course, per_byte: float, slower: float) -> float | None:
-    """Bytes before writes take `slower` times as long as `per_byte`, over two windows; None if they never do."""
+    """Bytes before writes take `slower` times as long as `per_byte`, over two windows; None if they never do.
+
+    The slowest step of a window is left out: a hiccup of the host is in one.
+    """
     steps = np.diff(course.time_ns) / np.diff(course.volume)
-    slow = np.convolve(steps, np.full(3, 1 / 3), "valid") > slower * per_byte
-    both = np.flatnonzero(slow[:-1] & slow[1:])
-    return float(course.volume[both[0] + 1]) if len(both) else None
+    if len(steps) < _STEPS + _STEPS // 2:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(steps, _STEPS)
+    slow = (windows.sum(axis=1) - windows.max(axis=1)) / (_STEPS - 1) > slower * per_byte
+    both = np.flatnonzero(slow[: -_STEPS // 2] & slow[_STEPS // 2 :])
+    return float(course.volume[both[0] + _STEPS // 2]) if len(both) else None
 
 
 def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
@@ -189,7 +208,11 @@ def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:
     bench.discard()
     filled = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
     begin = mean_of(filled.per_byte(min(held, bench.size / 16), bench.size / 8))
-    return ratio(begin, mapped.long).low > 1 / _IGNORED and begin.value > _IGNORED * steady.value
+    ignored = ratio(begin, mapped.long).low > 1 / _IGNORED and begin.value > _IGNORED * steady.value
+    if ignored or not mapped.frees:
+        # Pages that were copied meanwhile lie among those of this pass: another one brings them into order.
+        bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
+    return ignored
 
 
 def _rewrites_hot(
@@ -221,14 +244,23 @@ def _around(bench: Bench, course: Course, begun: float, held: float) -> Span:
     return Span(begun / bench.size, max(begun - grain, grain / 4) / bench.size, (begun + grain) / bench.size)
 
 
-def _cliff(bench: Bench) -> Test:
-    """Quantiles of random writes, one at a time and several: the smaller of the ratios."""
+def _latencies(bench: Bench) -> list["NDArray[np.float64]"]:
+    """Latencies of random writes in steady state, ns, one at a time and several."""
+    count = min(16_384, int(bench.size // bench.small // 2))
     found = []
     for depth in (1, 8):
-        count = min(16_384, int(bench.size // bench.small // 2))
         issue, complete = bench.call(WRITE, bench.at_random(0, bench.size, bench.small)(0, count), bench.small, depth)
-        before, after = np.quantile((complete - issue).astype(float), (_BEFORE, 0.99))
-        found.append(float(before / max(after, 1.0)))
+        found.append((complete - issue).astype(float))
+    return found
+
+
+def _cliff(latencies: list["NDArray[np.float64]"], oftener: float) -> Test:
+    """99th percentile of greedy over the drive's, which collects so many times as often: the smaller of the ratios.
+
+    Of every hundred writes with greedy one is among the longest where it is `oftener` of the drive's.
+    """
+    before = 1 - 0.01 * min(max(oftener, 1.0), _OFTENEST)
+    found = [float(np.quantile(one, before) / max(np.quantile(one, 0.99), 1.0)) for one in latencies]
     return measured("collection-tail", Span(min(found), min(found), max(found)))
 
 
@@ -271,6 +303,7 @@ class _Facts:
     amplification: Span
     ideal: Span
     early: bool
+    hidden: bool
 
 
 def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
@@ -279,17 +312,26 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
     share = f"amplification is about {facts.amplification.value:.1f}, that of greedy at {100 * facts.spare.value:.1f}%"
     share += f" spare {facts.ideal.value:.1f}"
     left = 1 - falls.ratio
-    if facts.early:
-        return "bad", "collection starts while the drive has room, before as much was written as it holds"
-    if left < _FALLS:
-        return "good", f"{share}, and a small range is rewritten without copying the rest"
     hot = f"{share}; with only a small range rewritten {100 * left:.0f}% of its time is left: victims are poor"
+    slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
+    half = f"random writes over half of the drive have {mapped.half.ratio:.2f} of the throughput of others"
+    least = 1 - falls.high
     # The first condition that holds decides.
-    if left >= _STAYS and mapped.rewrite.verdict == "bad":
-        slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
-        return "bad", f"{slow}: blocks are collected though others hold nothing valid"
-    if against.verdict == "bad":
-        return "bad", hot
-    if facts.cliff.ratio < _CLIFF:
-        return "bad", f"{hot}, and a write in a hundred waits for collections that follow each other"
-    return "good", f"{hot}, but cost random writes less than a fifth"
+    cases: list[tuple[bool, Verdict, str]] = [
+        (facts.early, "bad", f"{half}, though the rest is free: pages are copied without need"),
+        (
+            facts.hidden and (left >= _STAYS or facts.amplification.value < _COPIES),
+            "bad",
+            f"random writes take hardly longer than those in order, so that those copy as well: {_FULL}",
+        ),
+        (left < _FALLS, "good", f"{share}, and a small range is rewritten without copying the rest"),
+        (left >= _STAYS and least > _FALLS and mapped.rewrite.verdict == "bad", "bad", f"{slow}: {_FULL}"),
+        (against.verdict == "bad", "bad", hot),
+        (
+            facts.cliff.ratio < _CLIFF,
+            "bad",
+            f"{hot}, and a write in a hundred waits for collections that follow each other",
+        ),
+    ]
+    good = f"{hot}, but cost random writes less than a fifth"
+    return next((case[1:] for case in cases if case[0]), ("good", good))

@@ -60,12 +60,16 @@ def sections(found: Json) -> list[Section]:
         ("written", f"{found['written_bytes']:,} bytes"),
         ("duration", f"{found['elapsed_s']:.4g} s of the drive's time"),
     ]
+    run = Section("The run", [Facts(about)])
+    if not found["admissible"]:
+        # Nothing of a target without flash is measured but its reads.
+        return [section(list(verdict(found)), None, alerts), Section("Tests", [Figure(one) for one in drawn]), run]
     return [
         section([*verdict(found), *said], drawn[0] if drawn else None, alerts),
         Section("The drive", [Facts(list(values(found).items()))]),
         Section("Advice", [Text(text) for text in advice(found)]),
         Section("Tests", tests),
-        Section("The run", [Facts(about)]),
+        run,
     ]
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, Session
 from flashweir.diagnosis.active.buffer import Buffer, buffer
-from flashweir.diagnosis.active.collection import MERGES_TOO, Collection, collection
-from flashweir.diagnosis.active.mapping import COLLECTION, Mapping, mapping
+from flashweir.diagnosis.active.collection import Collection, collection
+from flashweir.diagnosis.active.mapping import Mapping, mapping
 from flashweir.diagnosis.active.medium import NOTHING, not_flash
 from flashweir.diagnosis.active.ratios import Span, rounded, span_of
 from flashweir.diagnosis.active.reads import Reads, read_under_write, reads, write_parallelism
@@ -126,12 +126,6 @@ def _without_flash(bench: Bench, target: str, found: Reads, reason: str) -> dict
 
 def _reconcile(mapped: Mapping, collected: Collection) -> None:
     """Changes verdicts of the mapping by what the test of collection has shown, and the other way round."""
-    if mapped.reason.endswith(COLLECTION) and collected.verdict != "bad":
-        # Writes in order were slow, but victims are good: merges are left as the reason of both.
-        mapped.verdict, mapped.reason = "bad", mapped.reason.replace(COLLECTION, "though victims are good: merges")
-        collected.verdict, collected.reason = "unknown", MERGES_TOO
-    if collected.ignores_discards and COLLECTION not in mapped.reason and mapped.verdict == "bad" and not mapped.coarse:
-        mapped.verdict, mapped.reason = "uncertain", f"discards have no effect; {mapped.reason}"
     if not collected.locality or mapped.verdict == "bad" or mapped.merges:
         return
     ratios = [test.ratio for test in collected.locality]

@@ -21,8 +21,11 @@ READ, WRITE, DISCARD, FLUSH = range(4)
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # Requests of one call; nothing is outstanding between calls, so fewer would leave dies idle.
 _BATCH = 16_384
-# Outstanding requests of the phases: what SATA allows, and more than the largest drives of the bench have dies.
+# Outstanding reads: what SATA allows.
 DEPTH = 32
+# Outstanding writes: so many that random requests to d dies by address keep most of these busy, n / (n + d - 1) of them
+# in a closed queue of n. Longer requests have fewer bytes outstanding than buffers of drives take.
+_WRITES, _OUTSTANDING = 256, 4 * MIB
 # Points that a course keeps; phases of any length take this memory.
 _MARKS = 1024
 # Requests between two points: fewer show single requests and not the rate.
@@ -98,9 +101,10 @@ class Bench:
         places: "Callable[[int, int], NDArray[np.uint64]]",
         volume: float,
         length: int,
-        depth: int = DEPTH,
+        depth: int | None = None,
     ) -> Course:
         """Writes so many bytes; `places(first, count)` are the offsets of requests."""
+        depth = depth or max(DEPTH, min(_WRITES, _OUTSTANDING // length))
         total = max(2 * _GRAIN, int(volume // length))
         grain = max(_GRAIN, total // _MARKS)
         begin = self.session.now_ns
