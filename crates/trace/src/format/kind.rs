@@ -8,7 +8,7 @@ use super::table::{Columns, Table};
 use super::{
     alibaba, biotracer, blkparse, blkreplay, columns5, diskmon, fio, fiu, hfplayer, msr, pixel, spc, systor,
 };
-use super::{tencent, vscsi_csv, wpa};
+use super::{kvcache, rocksdb, tencent, vscsi_csv, wpa};
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,6 +69,12 @@ pub enum Format {
     Hfplayer,
     /// oracleGeneral of cache simulators.
     OracleGeneral,
+    /// CacheBench's key-value traces.
+    Kvcache,
+    /// Lookups of RocksDB's block cache, as text.
+    RocksdbBlock,
+    /// RocksDB's operations on files, as text.
+    RocksdbIo,
     /// flashweir's own Parquet.
     Parquet,
     /// The journal of a log that was not finished.
@@ -79,7 +85,7 @@ pub enum Format {
 
 impl Format {
     /// All formats, in the order in which content is tried.
-    pub const ALL: [Format; 31] = [
+    pub const ALL: [Format; 34] = [
         Format::Parquet,
         Format::Journal,
         Format::Blktrace,
@@ -110,6 +116,9 @@ impl Format {
         Format::VscsiV1,
         Format::VscsiV2,
         Format::OracleGeneral,
+        Format::Kvcache,
+        Format::RocksdbBlock,
+        Format::RocksdbIo,
         Format::Table,
     ];
 
@@ -206,6 +215,9 @@ impl Format {
             Format::Wpa => ("wpa", &[".wpa.csv", ".wpa"]),
             Format::Hfplayer => ("hfplayer", &[".hfplayer.csv", ".hfplayer"]),
             Format::OracleGeneral => ("oracle-general", &[".oracleGeneral", ".oracleGeneral.bin"]),
+            Format::Kvcache => ("kvcache", &[".kvcache.csv", ".kvcache"]),
+            Format::RocksdbBlock => ("rocksdb-block", &[".rocksdb-block.csv", ".rocksdb-block"]),
+            Format::RocksdbIo => ("rocksdb-io", &[".rocksdb-io.txt", ".rocksdb-io"]),
             Format::Parquet => ("parquet", &[".parquet"]),
             Format::Journal => ("journal", &[".parquet.part"]),
             Format::Table => ("table", &[]),
@@ -252,6 +264,9 @@ impl Format {
             Format::Pixel => Box::new(pixel::Pixel),
             Format::Wpa => Box::new(wpa::Wpa),
             Format::Hfplayer => Box::new(hfplayer::Hfplayer::default()),
+            Format::Kvcache => Box::new(kvcache::Kvcache::default()),
+            Format::RocksdbBlock => Box::new(rocksdb::RocksdbBlock),
+            Format::RocksdbIo => Box::new(rocksdb::RocksdbIo::default()),
             Format::Table => Box::new(Table::new(columns?)),
             Format::Blktrace
             | Format::BlktraceTar
