@@ -1,6 +1,7 @@
 """Write amplification of every classifier on recorded traces under the conditions of `spec.toml`.
 
-Run `python recorded.py made` or `held`, the half of the traces by hash of their names, or `generated`.
+Run `python recorded.py made` or `held`, the half of the traces by hash of their names, `generated`, or `spare`, which
+is generated workloads on drives with more spare space.
 """
 
 import json
@@ -108,9 +109,27 @@ def measured(wanted: str) -> Iterator[tuple[str, int, dict[str, float]]]:
         yield name, pages, found
 
 
+def with_more_spare() -> None:
+    """Prints a row for each generated workload and spare space, and writes them as JSON."""
+    names = list(SPEC["classifiers"])
+    print(f"| workload | spare | {' | '.join(names)} |\n|{'---|' * (len(names) + 2)}")
+    rows = []
+    for name, writes in generated():
+        for op_ratio in SPEC["generated"]["op_ratios"]:
+            SPEC["drive"]["op_ratio"] = op_ratio
+            found = {key: amplification(writes, settings) for key, settings in SPEC["classifiers"].items()}
+            rows.append({"workload": name, "op_ratio": op_ratio, **found})
+            cells = " | ".join(f"{found[key]:.3f}" for key in names)
+            print(f"| {name} | {op_ratio:.0%} | {cells} |", flush=True)
+    (HERE / "spare.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Prints a row for each workload of those that are named, `made` if none are, and writes them as JSON."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else "made"
+    if wanted == "spare":
+        with_more_spare()
+        return
     names = list(SPEC["classifiers"])
     print(f"| trace | pages | {' | '.join(names)} | excess | best other |\n|{'---|' * (len(names) + 4)}")
     rows, all_excess = [], []

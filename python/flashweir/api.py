@@ -49,6 +49,7 @@ def simulate(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     wrap: run.Wrap = False,
     warmup: run.Warmup = None,
     allocator: run.ChannelAllocator = None,
@@ -154,6 +155,7 @@ def trace_info(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     progress: Progress | None = None,
 ) -> Section:
     """Reads a whole trace and says what it holds: format and what was assumed, counts, sizes, span, duration.
@@ -182,6 +184,7 @@ def trace_convert(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     progress: Progress | None = None,
 ) -> Section:
     """Writes a trace in another format: `to`, or what the suffix of `target` says.

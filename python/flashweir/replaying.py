@@ -45,6 +45,7 @@ def replay(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     health_before: option.HealthBefore = None,
     health_after: option.HealthAfter = None,
     progress: Progress | None = None,

@@ -24,6 +24,7 @@ OPTIONS = (
     "format",
     "columns",
     "skip_bad",
+    "hint",
 )
 MIX = "mix:"
 FIO = "fio:"

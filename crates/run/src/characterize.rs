@@ -15,6 +15,7 @@ use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
 use crate::spec::RunSpec;
 use crate::tenant::WorkloadSpec;
+use crate::trace_options::texts;
 use crate::workload::{Length, Workloads};
 
 /// Requests looked at together.
@@ -32,6 +33,9 @@ pub struct CharacterizeSpec {
     pub columns: Option<String>,
     /// Unreadable records to tolerate.
     pub skip_bad: u64,
+    /// Rules that give requests a placement handle.
+    #[serde(deserialize_with = "texts")]
+    pub hint: Vec<String>,
     /// Replaces the seed of a generator.
     pub seed: Option<u64>,
     /// Most other requests that may come between two of a sequential run.
@@ -110,6 +114,7 @@ pub fn characterize(
         format: spec.format.clone(),
         columns: spec.columns.clone(),
         skip_bad: spec.skip_bad,
+        hint: spec.hint.clone(),
         ..RunSpec::default()
     }
     .expanded(None)?;

@@ -52,7 +52,7 @@ pub use simulate::{simulate, simulate_sharing};
 pub use spec::RunSpec;
 pub use tenant::WorkloadSpec;
 pub use tools::{presets, refusals, renamed, schema, trace_convert, trace_generate, trace_info};
-pub use trace_options::TraceOptions;
+pub use trace_options::{TraceOptions, texts};
 pub use traces::Traces;
 pub use warmup::{WINDOW_ROUNDS, steady};
 

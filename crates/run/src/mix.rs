@@ -21,7 +21,7 @@ pub(crate) use info::info;
 /// Keys of the file.
 const KEYS: [&str; 5] = ["align", "duration", "time_scale", "volumes", "tenants"];
 /// Keys of a tenant.
-const TENANT_KEYS: [&str; 12] = [
+const TENANT_KEYS: [&str; 13] = [
     "workload",
     "time_scale",
     "duration",
@@ -34,6 +34,7 @@ const TENANT_KEYS: [&str; 12] = [
     "format",
     "columns",
     "skip_bad",
+    "hint",
 ];
 
 impl RunSpec {

@@ -34,8 +34,8 @@ pub(crate) const CLOSED: Refusal = Refusal::new(
 );
 
 pub(crate) const GENERATED: Refusal = Refusal::new(
-    "format, columns, skip_bad, align=clock, times of a workload, a generator",
-    "a generator has no format and no date, and times only with rate=... or period=...",
+    "format, columns, skip_bad, hint, align=clock, times of a workload, a generator",
+    "a generator has no format and no date, handles of its own, and times only with rate=... or period=...",
 );
 
 pub(crate) const NOTHING_LEFT: Refusal = Refusal::new(

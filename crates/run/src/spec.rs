@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::place::Place;
 use crate::tenant::WorkloadSpec;
-use crate::trace_options::TraceOptions;
+use crate::trace_options::{TraceOptions, texts};
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct RunSpec {
     pub columns: Option<String>,
     /// Unreadable records to tolerate.
     pub skip_bad: u64,
+    /// Rules that give requests of traces a placement handle.
+    #[serde(deserialize_with = "texts")]
+    pub hint: Vec<String>,
     /// Fold addresses beyond the drive into it.
     pub wrap: bool,
     /// Run each tenant alone, too, and say how much slower it is among the others.
@@ -138,6 +141,7 @@ impl RunSpec {
             format: self.format.clone(),
             columns: self.columns.clone(),
             skip_bad: self.skip_bad,
+            hint: self.hint.clone(),
             to: None,
         }
     }

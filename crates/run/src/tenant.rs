@@ -58,6 +58,9 @@ pub struct WorkloadSpec {
     /// Unreadable records to tolerate; otherwise as many as the run says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_bad: Option<u64>,
+    /// Rules that give its requests a placement handle, between `;`; otherwise those of the run.
+    #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// A text, or a number as text.
@@ -89,13 +92,14 @@ impl WorkloadSpec {
             format: self.format.clone().or_else(|| of_run.format.clone()),
             columns: self.columns.clone().or_else(|| of_run.columns.clone()),
             skip_bad: self.skip_bad.unwrap_or(of_run.skip_bad),
+            hint: self.hint.clone().map_or_else(|| of_run.hint.clone(), |own| vec![own]),
             to: None,
         }
     }
 
     /// True if it sets an option for reading a trace.
     pub(crate) fn reads_specially(&self) -> bool {
-        self.format.is_some() || self.columns.is_some() || self.skip_bad.is_some_and(|bad| bad > 0)
+        self.trace_options(&TraceOptions::default()).are_of_traces()
     }
 }
 

@@ -93,11 +93,8 @@ impl<'a> Workloads<'a> {
             let shape = parse_shape(workload, &name)?;
             all.add(name, workload, shape, &options, run.seed.map(|seed| seed.wrapping_add(stream)))?;
         }
-        if all.specs().all(|spec| spec.is_some())
-            && (run.format.is_some() || run.columns.is_some() || run.skip_bad > 0)
-        {
-            let expected = "expected a trace: a generator has no format, no columns and no bad lines";
-            return Err(refused(&GENERATED, "format, columns or skip_bad", expected));
+        if all.specs().all(|spec| spec.is_some()) && options.are_of_traces() {
+            return Err(checks::reading_of_generator());
         }
         all.stretch(reporter)?;
         all.align()?;

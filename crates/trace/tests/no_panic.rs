@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A good line or two of every text format, to be mutated.
-const SEEDS: [(Format, &str); 24] = [
+const SEEDS: [(Format, &str); 27] = [
     (
         Format::Msr,
         "128166385295514663,hm,0,Write,9056014336,2048,2833\n128166385295514878,hm,1,Read,0,512,2617\n",
@@ -69,6 +69,18 @@ const SEEDS: [(Format, &str); 24] = [
     (
         Format::Hfplayer,
         "#X.I,ELAPSED_USECS.D,CMD.S,SEQID.I,LBA.I,NBLKS.I,LATENCY_USECS.D\n1,10.5,RD_IN,7,8178892672,8,0.000\n3,20.5,RD_OUT,7,0,0,10.0\n",
+    ),
+    (
+        Format::Kvcache,
+        "key,op,size,op_count,key_size\n1668757755,SET,82,1,40\n1668757755,GET,5000,3,40\n16,DELETE,0,1,40\n",
+    ),
+    (
+        Format::RocksdbBlock,
+        "1000005,7,9,4096,0,default,2,12,10,0,5,6,100,0,1,30,13,0,24,20,8192\n1000009,8,7,64,0,a,0,13,1,0,5,6,100,1,1,30,13,0,24,20,0\n",
+    ),
+    (
+        Format::RocksdbIo,
+        "Start Time: 1\nAccess Time : 1000 , File Name: 4.log , File Operation: Append , Latency: 10 , IO Status: OK, Length: 512\nAccess Time : 2000 , File Name: 9.sst , File Operation: Read , Latency: 10 , IO Status: OK, Length: 4096, Offset: 8192\nAccess Time : 3000 , File Name: 4.log , File Operation: DeleteFile , Latency: 1 , IO Status: OK\n",
     ),
     (Format::Table, "7,Read,x,1000,4096,512\n9,1,x,1001.5,0,1\n9,0x28,x,1002,0,1\n"),
 ];
@@ -135,7 +147,7 @@ fn digest(path: &std::path::Path, bytes: &[u8], format: Option<Format>) {
         Columns::parse("time=3:us,op=1:read1,lba=4:bytes,size=5:bytes,stream=0").expect("a good spec")
     });
     for skip_bad in [0, 1000] {
-        let options = Options { format, columns: columns.clone(), skip_bad };
+        let options = Options { format, columns: columns.clone(), skip_bad, ..Options::default() };
         let Ok(mut trace) = Trace::open(path, &options) else { continue };
         let (mut requests, mut calls) = (Vec::new(), 0);
         while let Ok(true) = trace.read(&mut requests, 3) {

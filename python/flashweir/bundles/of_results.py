@@ -174,6 +174,7 @@ def candidates(result: Mapping[str, Any], columns: str | None) -> Iterator[dict[
     """Options that may have made a result, the most likely ones first: a result does not hold all of them."""
     traces = [one["trace"] for one in result["workloads"] if "trace" in one]
     own = any("format" in (one.get("options") or {}) for one in result["workloads"])
+    hinted = any("hint" in (one.get("options") or {}) for one in result["workloads"])
     formats = {trace["format"] for trace in traces if trace.get("detected_by") == "option"} - {"table"}
     streams = (result.get("streams") or {}).values()
     warmup = result.get("warmup") or {}
@@ -188,12 +189,13 @@ def candidates(result: Mapping[str, Any], columns: str | None) -> Iterator[dict[
         "format": formats.pop() if len(formats) == 1 and not own and not columns else None,
         "columns": columns,
         "skip_bad": max((trace.get("skipped_bad") or 0 for trace in traces), default=0) or None,
+        "hint": None if hinted else next(([one["hint"] for one in trace.get("hints") or ()] for trace in traces), None),
     }
     for wrap in (False, True):
         for cuts in _power_cuts(result.get("power_cuts")):
             for activity in _activities(result.get("activity")):
                 given = {**known, "wrap": wrap, "power_cut": cuts, "activity": activity}
-                yield {name: value for name, value in given.items() if value is not None and value is not False}
+                yield {name: value for name, value in given.items() if value not in (None, False, [])}
 
 
 def _power_cuts(cuts: Mapping[str, Any] | None) -> Sequence[object]:

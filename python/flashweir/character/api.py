@@ -31,6 +31,7 @@ def characterize(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     seed: option.Seed = None,
     progress: Progress | None = None,
 ) -> Section:

@@ -21,7 +21,7 @@ from flashweir.results.section import Section
 from flashweir.whole import STANDARD
 
 _HEALTH = ("health_before", "health_after")
-_READING = ("format", "columns", "skip_bad")
+_READING = ("format", "columns", "skip_bad", "hint")
 
 
 @takes(diagnosed)

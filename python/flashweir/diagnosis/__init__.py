@@ -31,6 +31,7 @@ def diagnose(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     health_before: option.HealthBefore = None,
     health_after: option.HealthAfter = None,
     progress: Progress | None = None,
@@ -68,7 +69,8 @@ def diagnose(
     """
     options = checked(diagnose, locals())
     if active:
-        of_logs = {"capacity": capacity, "format": format, "columns": columns, "skip_bad": skip_bad or None}
+        of_logs = {"capacity": capacity, "format": format, "columns": columns, "skip_bad": skip_bad or None,
+                   "hint": hint}  # fmt: skip
         of_logs["empty"] = empty or None
         if given := [name for name, value in of_logs.items() if value is not None]:
             raise _native.ConfigError(f"{given[0]}: has no effect with active=True")
@@ -81,7 +83,7 @@ def diagnose(
         raise _native.ConfigError(f"log: {log!r}: expected a file, or active=True")
     watch = Health(log, health_before, health_after)
     held = None if capacity is None else _size(capacity)
-    reading_options = as_json({name: options[name] for name in ("format", "columns", "skip_bad")})
+    reading_options = as_json({name: options[name] for name in ("format", "columns", "skip_bad", "hint")})
     found = json.loads(_native.diagnose(os.fspath(log), reading_options, as_native_progress(progress), held))
     return Section(answered(found, empty=empty) | {"health": watch.end()})
 

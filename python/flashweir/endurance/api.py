@@ -60,6 +60,7 @@ def lifetime(
     format: reading.Format = None,
     columns: reading.Columns = None,
     skip_bad: reading.SkipBad = 0,
+    hint: reading.Hint = None,
     wrap: run_options.Wrap = False,
     progress: Progress | None = None,
     set: Mapping[str, object] | None = None,
@@ -97,7 +98,7 @@ def lifetime(
     daily = None if per_day is None else _size(per_day, "per_day")
     code = None if ecc is None else _code(ecc)
     settings = chosen(set, overrides)
-    read = {name: options[name] for name in ("format", "columns", "skip_bad")}
+    read = {name: options[name] for name in ("format", "columns", "skip_bad", "hint")}
     with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
         scratch = Path(folder)
         plan, settings = _plan(workload, device, settings, {**read, "wrap": wrap}, scratch)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _COUNT = re.compile(r"(?<=[:,])count=(\d+)")
-_COLUMNS = "time=time_ns:ns,op=op,lba=lba,size=sectors"
+_COLUMNS = "time=time_ns:ns,op=op,lba=lba,size=sectors,handle=handle"
 # Options whose meaning depends on the length of the workload.
 _LENGTHS = ("duration", "align", "limit")
 # Options of reading a trace, which its scratch file does without.
-_READING = ("format", "columns", "skip_bad", "ops")
+_READING = ("format", "columns", "skip_bad", "hint", "ops")
 _ALONE = "workload"
 
 
@@ -53,7 +53,7 @@ class Streams:
 
         Args:
             plan: of the run, as the native module resolves it.
-            reading: `format`, `columns` and `skip_bad` of the run.
+            reading: `format`, `columns`, `skip_bad` and `hint` of the run.
             scratch: a folder.
 
         Raises:
@@ -109,12 +109,12 @@ class Streams:
         target = self._scratch / f"{one['name'] or _ALONE}.parquet"
         report = None
         if "path" in one:
-            read = {name: options.get(name, reading.get(name)) for name in ("format", "columns", "skip_bad")}
+            read = {name: options.get(name, reading.get(name)) for name in ("format", "columns", "skip_bad", "hint")}
             options_read = {name: value for name, value in read.items() if value}
             report = api.trace_convert(one["path"], target, **options_read).to_dict()
         else:
             api.trace_generate(canonical, target)
-        requests = pl.read_parquet(target, columns=["time_ns", "op", "lba", "sectors"])
+        requests = pl.read_parquet(target, columns=["time_ns", "op", "lba", "sectors", "handle"])
         if kept := options.get("ops"):
             requests = requests.filter(pl.col("op").is_in(str(kept).split(",")))
         target.unlink()

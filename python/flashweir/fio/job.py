@@ -1,5 +1,6 @@
 """A job of fio as numbers: operations, sizes, addresses, arrivals. One for each clone of `numjobs`."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,7 @@ _DISTRIBUTIONS = {"zipf": 1.1, "pareto": 0.2, "normal": 0.0}
 _BLOCK = "4k"
 _MAX = 1 << 62
 _UINT = (1 << 32) - 1
+_MAX_HANDLE = 255
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class Job:
     sequence: int
     hole: int
     identical: bool
+    # Placement handles of writes, in turn or drawn; none where the job places nothing.
+    handles: tuple[int, ...] = ()
+    handles_in_turn: bool = False
 
     @property
     def steps(self) -> int:
@@ -207,7 +212,23 @@ class Reader:
             sequence=sequence,
             hole=hole,
             identical=self._word("rw_sequencer", ("sequential", "identical")) == "identical",
+            handles=self._handles(),
+            handles_in_turn=self._word("plid_select", ("random", "roundrobin")) == "roundrobin",
         )  # fmt: skip
+
+    def _handles(self) -> tuple[int, ...]:
+        """Placement handles: the indices of fio's placement identifiers."""
+        placed = self._word("dataplacement", ("none", "fdp", "streams")) != "none"
+        if not placed and not self.flag("fdp"):
+            return ()
+        option = self.options.get("plids")
+        if option is None:
+            raise self._whose("dataplacement", "fdp").refused("expected plids=... (fdp_pli) with it: those of a drive"
+                                                              " are not known here")  # fmt: skip
+        parts = option.value.split(",")
+        if not all(re.fullmatch(r"\s*\d{1,3}\s*", one) and int(one) <= _MAX_HANDLE for one in parts):
+            raise option.refused(f"expected whole numbers from 0 to {_MAX_HANDLE} between commas")
+        return tuple(int(one) for one in parts)
 
     def _whose(self, *names: str) -> Option:
         found = next((self.options[name] for name in names if name in self.options), None)

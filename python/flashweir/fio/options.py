@@ -7,14 +7,15 @@ from flashweir.fio.jobfile import Option, Section
 ALIASES = {
     "readwrite": "rw", "blocksize": "bs", "io_limit": "io_size", "fileoffset": "offset", "ba": "blockalign",
     "blocksize_range": "bsrange", "blocksize_unaligned": "bs_unaligned", "timeout": "runtime",
-    "wait_for_previous": "stonewall", "nr_files": "nrfiles",
+    "wait_for_previous": "stonewall", "nr_files": "nrfiles", "fdp_pli": "plids", "fdp_pli_select": "plid_select",
 }  # fmt: skip
 MEANT = (
     "rw", "rw_sequencer", "size", "io_size", "offset", "offset_increment", "number_ios", "bs", "bssplit", "bsrange",
     "bs_unaligned", "blockalign", "numjobs", "iodepth", "rate", "rate_iops", "rate_process", "thinktime",
     "thinktime_blocks", "random_distribution", "percentage_random", "norandommap", "softrandommap", "randrepeat",
     "allrandrepeat", "randseed", "runtime", "time_based", "startdelay", "stonewall", "wait_for", "fsync", "fdatasync",
-    "end_fsync", "rwmixread", "rwmixwrite", "loops", "kb_base", "filename", "nrfiles",
+    "end_fsync", "rwmixread", "rwmixwrite", "loops", "kb_base", "filename", "nrfiles", "fdp", "dataplacement",
+    "plids", "plid_select",
 )  # fmt: skip
 # Harmless: they change how fio submits, measures or fills, and not the requests.
 IGNORED = frozenset((

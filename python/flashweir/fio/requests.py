@@ -49,6 +49,21 @@ def requests(job: Job, seed: int) -> Columns:
     return _with_flushes(job, columns)
 
 
+def handles(job: Job, op: "NDArray[np.uint8]", seed: int) -> "NDArray[np.uint8]":
+    """Placement handles of a job's requests: writes have one, as fio's `fdp_fill_dspec_data` chooses it; others 0."""
+    import numpy as np
+
+    found = np.zeros(len(op), np.uint8)
+    writes = np.flatnonzero(op == WRITE)
+    if job.handles:
+        # A generator of its own: what else is drawn stays as it is without handles.
+        rng = np.random.default_rng([seed, job.seed, job.clone, *job.name.encode(), len(job.handles)])
+        some = len(job.handles)
+        turn = np.arange(len(writes)) % some if job.handles_in_turn else rng.integers(some, size=len(writes))
+        found[writes] = np.array(job.handles, np.uint8)[turn]
+    return found
+
+
 def most(job: Job) -> int:
     """The largest number of reads, writes and discards that a job can make: exact with one size."""
     smallest = min(job.sizes[op].low for op in job.ops)

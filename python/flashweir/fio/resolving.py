@@ -133,7 +133,7 @@ def jobs_as_trace(
         path = _made[key, seed, "table"] = str(_folder() / Path(file).name)
         streams.write(list(plan.jobs), Path(path), seed, turns=not plan.timed, closed=not plan.timed)
         _named[path] = f"{FIO}{file}"
-    return path, {**reading, "columns": streams.COLUMNS}, plan
+    return path, {**reading, "columns": streams.columns(plan.jobs)}, plan
 
 
 def _streams(file: str, capacity: int, seed: int | None) -> "tuple[Plan, list[dict[str, Any]]]":

@@ -16,7 +16,7 @@ from flashweir.fio.jobfile import Option, Section
 from flashweir.fio.options import known
 from flashweir.fio.values import READ, TRIM, WRITE
 
-COLUMNS = "time=time:ns,op=op,lba=offset:bytes,size=length:bytes"
+_COLUMNS = "time=time:ns,op=op,lba=offset:bytes,size=length:bytes"
 OP_NAMES = ("read", "write", "trim", "flush")
 # Time from turn to turn of a job with one outstanding request, ns.
 _TURN = 1 << 20
@@ -184,10 +184,15 @@ def workloads(found: Plan, file: str, folder: Callable[[], Path], seed: int) -> 
             if placed.start_ns and not alone:
                 stream["start"] = f"{placed.start_ns}ns"
         else:
-            stream |= {"spec": str(folder() / _plain(f"{file}[{name}]")), "columns": COLUMNS}
+            stream |= {"spec": str(folder() / _plain(f"{file}[{name}]")), "columns": columns([placed])}
             write([placed], Path(stream["spec"]), seed, turns=not found.timed)
         streams.append(stream)
     return streams
+
+
+def columns(jobs: Sequence[Placed]) -> str:
+    """The columns of a table that `write` makes of jobs."""
+    return _COLUMNS + (",handle=handle" if any(placed.job.handles for placed in jobs) else "")
 
 
 def _plain(name: str) -> str:
@@ -210,15 +215,18 @@ def write(jobs: list[Placed], file: Path, seed: int, *, turns: bool, closed: boo
 
     tables = []
     for placed in jobs:
-        columns = requests.requests(placed.job, seed)
-        times = np.arange(len(columns.time)) * _turn(placed.job) if turns else columns.time
+        made = requests.requests(placed.job, seed)
+        times = np.arange(len(made.time)) * _turn(placed.job) if turns else made.time
         tables.append(pl.DataFrame({
             "time": times + placed.start_ns,
-            "op": pl.Series(columns.op).replace_strict(dict(enumerate(OP_NAMES)), return_dtype=pl.String),
-            "offset": columns.offset + np.where(columns.length > 0, placed.base, 0),
-            "length": columns.length,
+            "op": pl.Series(made.op).replace_strict(dict(enumerate(OP_NAMES)), return_dtype=pl.String),
+            "offset": made.offset + np.where(made.length > 0, placed.base, 0),
+            "length": made.length,
+            "handle": requests.handles(placed.job, made.op, seed),
         }))  # fmt: skip
     table = pl.concat(tables).sort("time", maintain_order=True)
+    if not any(placed.job.handles for placed in jobs):
+        table = table.drop("handle")
     if closed:
         table = table.with_columns(time=pl.lit(0, pl.Int64))
     table.write_parquet(file, compression="zstd", statistics=False)
@@ -231,6 +239,8 @@ def _generator(job: Job, base: int) -> str | None:
     kind = _kind(job)
     mixed = job.ops == (READ, WRITE)
     steps = (job.offset + base, job.span, *(one for one, _ in size.split), size.low)
+    if len(job.handles) > 1 and WRITE in job.ops:
+        return None
     if kind is None or len(sizes) > 1 or any(step % _SECTOR for step in steps) or job.trim_write:
         return None
     if (size.low != size.high and not size.split) or job.flush_at_end or (job.flush_every and mixed):
@@ -248,7 +258,7 @@ def _generator(job: Job, base: int) -> str | None:
     if job.flush_every and WRITE in job.ops:
         words["flush_every"] = str(job.flush_every + 1)
         words["count"] = str(_count(job) + (_count(job) - 1) // job.flush_every)
-    words |= _arrivals(job)
+    words |= _arrivals(job) | ({"stream": str(job.handles[0])} if any(job.handles) else {})
     return f"{kind}:" + ",".join(f"{key}={value}" for key, value in words.items())
 
 

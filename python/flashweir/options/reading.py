@@ -1,5 +1,6 @@
 """Options for reading traces, which every function has that reads one."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from flashweir.options.option import Option
@@ -34,6 +35,21 @@ SkipBad = Annotated[
         doc="maximum number of unreadable lines.",
         row="tolerates up to N unreadable lines, and reports them",
         metavar="N",
+        in_sweeps=True,
+    ),
+]
+Hint = Annotated[
+    str | Sequence[str] | None,
+    Option(
+        "text",
+        "Give requests of a trace a placement handle: 'proc=rocksdb:compact*->3' (may be repeated)",
+        doc='rules that give requests of a trace a placement handle, as `"proc=rocksdb:compact*->3"`: by process,'
+        " file or address; one text may hold several between `;` (docs/reference/formats.md).",
+        row="gives requests of a trace a placement handle by process, file or address, as `proc=rocksdb:compact*->3`"
+        " ([rules](formats.md#placement-hints); may be repeated)",
+        metavar="RULE",
+        also=Sequence,
+        several=True,
         in_sweeps=True,
     ),
 ]

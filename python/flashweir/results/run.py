@@ -31,6 +31,13 @@ class TracedDevice(Section):
     sectors: Annotated[int, Field("its range", "sectors")]
 
 
+class Hinted(Section):
+    """A rule that gives requests of a trace a placement handle."""
+
+    hint: Annotated[str, Field("the rule")]
+    requests: Annotated[int, Field("requests that it gave its handle")]
+
+
 class Trace(Section):
     """The report on the reading of a trace."""
 
@@ -46,6 +53,7 @@ class Trace(Section):
     left_out: Annotated[Rows, Field("records that were left out, by reason", each=Tally)]
     skipped_bad: Annotated[int, Field("bad lines or records skipped by `--skip-bad`")]
     skipped_messages: Annotated[list[str], Field("the first messages of these")]
+    hints: Annotated[Rows, Field("rules of `--hint`, each with the requests that met it", each=Hinted, optional=True)]
     clamped_times: Annotated[int, Field("times before the one before, set to it")]
     reordered: Annotated[int, Field("records that came out of order")]
     devices: Annotated[Rows, Field("devices of the trace", each=TracedDevice)]

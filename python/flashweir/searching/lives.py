@@ -13,7 +13,7 @@ from flashweir.searching.costs import cell_of
 from flashweir.sweeps.points import Planned
 
 FILE = "lives.jsonl"
-_READING = ("format", "columns", "skip_bad", "wrap")
+_READING = ("format", "columns", "skip_bad", "hint", "wrap")
 
 
 class Lives:

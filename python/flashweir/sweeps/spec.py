@@ -30,7 +30,7 @@ RESERVED = ("key", "point", "seed", "workload", "error", "result")
 TAKEN = ("runs", "failed", "metric", "alternative", "baseline", "n", "mean", "mean_baseline", "difference", "low",
          "high", "relative", "relative_low", "relative_high", "p", "p_holm", "significant", "verdict")  # fmt: skip
 # Options about the reading of traces: the workload that suits every drive has none.
-_OF_TRACES = ("format", "columns", "skip_bad")
+_OF_TRACES = ("format", "columns", "skip_bad", "hint")
 # A workload that suits every drive and every warm-up.
 PROBE = {"name": None, "spec": "random:span=4KiB,count=1000000000000"}
 # Drives whose results have numbers of their own.

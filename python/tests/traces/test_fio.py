@@ -225,3 +225,35 @@ def test_a_job_file_of_one_job_is_a_tenant_among_others(tmp_path: Path) -> None:
     file = job_file(tmp_path, "[a]\nrw=randwrite\nsize=1m\n[b]\nsize=1m\n")
     with pytest.raises(ConfigError, match="2 jobs; expected one in a tenant"):
         package.simulate({"x": f"fio:{file}", "y": "random:span=1MiB,count=10"}, set=DRIVE)
+
+
+def test_placement_identifiers_are_handles_of_writes(tmp_path: Path) -> None:
+    job = "[a]\nrw=randrw\nsize=1m\nfdp=1\nfdp_pli=3,5\nfdp_pli_select=roundrobin\n"
+    found = table(job_file(tmp_path, job))
+    writes = found.filter(pl.col("op") == "write")["handle"].to_list()
+    assert writes[:4] == [3, 5, 3, 5]
+    assert set(found.filter(pl.col("op") == "read")["handle"]) == {0}
+    drawn = table(job_file(tmp_path, job.replace("fdp_pli_select=roundrobin\n", ""), "b.fio"))
+    assert 0.4 < (drawn.filter(pl.col("op") == "write")["handle"] == 3).mean() < 0.6  # type: ignore[operator]
+    # Other draws stay as they were without handles.
+    without = table(job_file(tmp_path, "[a]\nrw=randrw\nsize=1m\n", "c.fio"))
+    assert found.drop("handle").equals(without)
+
+
+def test_one_placement_identifier_is_that_of_the_generator(tmp_path: Path) -> None:
+    job = "[a]\nrw=randwrite\nnorandommap\nsize=1m\ndataplacement=fdp\nplids=2\n"
+    assert streams(tmp_path, job)[0]["spec"].endswith(",stream=2")
+    assert "stream" not in streams(tmp_path, job.replace("dataplacement=fdp\n", ""))[0]["spec"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a]\nsize=1m\nfdp=1\n", "line 3: fdp=1: expected plids=... (fdp_pli) with it"),
+        ("[a]\nsize=1m\nfdp=1\nfdp_pli=256\n", "line 4: fdp_pli=256: expected whole numbers from 0 to 255"),
+        ("[a]\nsize=1m\nfdp=1\nfdp_pli=1\nfdp_pli_select=scheme\n", "expected random or roundrobin"),
+    ],
+)
+def test_bad_placement_options_say_what_is_expected(tmp_path: Path, text: str, said: str) -> None:
+    job_file(tmp_path, text)
+    assert said in refused("simulate", "fio:jobs.fio", cwd=tmp_path)

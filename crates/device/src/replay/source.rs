@@ -43,6 +43,10 @@ impl Source for Reported {
 pub(super) fn open(spec: &ReplaySpec, capacity_sectors: Option<u64>) -> Result<(Boxed, Kept), Error> {
     let report = Kept::default();
     let mut source: Boxed = if Spec::is_spec(&spec.trace) {
+        if !spec.hint.is_empty() {
+            let expected = "expected a trace: a generator has handles of its own (stream=)".into();
+            return Err(Error::Setting { what: "hint".into(), expected });
+        }
         Box::new(Spec::parse(&spec.trace)?.generator())
     } else {
         let path = Path::new(&spec.trace);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashweir_run::TraceOptions;
+use flashweir_run::{TraceOptions, texts};
 use flashweir_trace::generate::Spec;
 use flashweir_trace::output::same_file;
 use flashweir_trace::quantity::parse_bytes;
@@ -73,6 +73,9 @@ pub struct ReplaySpec {
     pub columns: Option<String>,
     /// Unreadable records to tolerate.
     pub skip_bad: u64,
+    /// Rules that give requests a placement handle.
+    #[serde(deserialize_with = "texts")]
+    pub hint: Vec<String>,
     /// Only say what would be done.
     pub dry_run: bool,
 }
@@ -99,6 +102,7 @@ impl Default for ReplaySpec {
             format: None,
             columns: None,
             skip_bad: 0,
+            hint: Vec::new(),
             dry_run: false,
         }
     }
@@ -185,8 +189,8 @@ impl ReplaySpec {
     }
 
     pub(super) fn trace_options(&self) -> TraceOptions {
-        let (format, columns) = (self.format.clone(), self.columns.clone());
-        TraceOptions { format, columns, skip_bad: self.skip_bad, to: None }
+        let (format, columns, hint) = (self.format.clone(), self.columns.clone(), self.hint.clone());
+        TraceOptions { format, columns, skip_bad: self.skip_bad, hint, to: None }
     }
 
     /// Options for opening the target; `write`: true if anything is going to be written.

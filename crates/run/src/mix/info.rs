@@ -53,6 +53,7 @@ pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_
         format: options.format.clone(),
         columns: options.columns.clone(),
         skip_bad: options.skip_bad,
+        hint: options.hint.clone(),
         ..RunSpec::default()
     }
     .expanded(None)?;

@@ -33,11 +33,17 @@ pub(crate) fn parse_shape(workload: &WorkloadSpec, name: &str) -> Result<Shape, 
     Shape::parse(workload).map_err(|error| error.of(&format!("workload {name}")))
 }
 
+/// The refusal of options for reading a trace where there is none.
+pub(super) fn reading_of_generator() -> Error {
+    let expected =
+        "expected a trace: a generator has no format, no columns, no bad lines, and handles of its own";
+    refused(&GENERATED, "format, columns, skip_bad or hint", expected)
+}
+
 /// Refuses what does nothing to a generator.
 pub(crate) fn check_generated(workload: &WorkloadSpec, spec: &Spec) -> Result<(), Error> {
     if workload.reads_specially() {
-        let expected = "expected a trace: a generator has no format, no columns and no bad lines";
-        return Err(refused(&GENERATED, "format, columns or skip_bad", expected));
+        return Err(reading_of_generator());
     }
     match Shape::timing(workload) {
         Some(key) if !spec.is_timed() => {

@@ -110,6 +110,17 @@ impl Run {
         programs as f64 / (now.host_pages_written - before.host_pages_written) as f64
     }
 
+    /// Serves slices of requests, and returns the write amplification meanwhile.
+    pub(crate) fn amplification_of(&mut self, slices: impl Iterator<Item = Vec<Request>>) -> f64 {
+        let before = self.simulation.counters();
+        for slice in slices {
+            self.simulation.serve(&slice).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let now = self.simulation.counters();
+        let programs = now.flash().programs - before.flash().programs;
+        programs as f64 / (now.host_pages_written - before.host_pages_written) as f64
+    }
+
     /// Serves so many requests, and returns the counters after them.
     pub(crate) fn counters_after(&mut self, requests: u64) -> Counters {
         let mut left = requests as usize;

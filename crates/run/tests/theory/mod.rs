@@ -14,4 +14,5 @@ mod hybrid;
 mod interface;
 mod limits;
 mod mapping;
+mod popularity;
 mod waits;

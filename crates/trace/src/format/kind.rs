@@ -61,6 +61,12 @@ pub enum Format {
     Hfplayer,
     /// oracleGeneral of cache simulators.
     OracleGeneral,
+    /// CacheBench's key-value traces.
+    Kvcache,
+    /// Lookups of RocksDB's block cache, as text.
+    RocksdbBlock,
+    /// RocksDB's operations on files, as text.
+    RocksdbIo,
     /// flashweir's own Parquet.
     Parquet,
     /// The journal of a log that was not finished.
@@ -71,7 +77,7 @@ pub enum Format {
 
 impl Format {
     /// All formats, in the order in which content is tried.
-    pub const ALL: [Format; 31] = [
+    pub const ALL: [Format; 34] = [
         Format::Parquet,
         Format::Journal,
         Format::Blktrace,
@@ -102,6 +108,9 @@ impl Format {
         Format::VscsiV1,
         Format::VscsiV2,
         Format::OracleGeneral,
+        Format::Kvcache,
+        Format::RocksdbBlock,
+        Format::RocksdbIo,
         Format::Table,
     ];
 
@@ -210,6 +219,9 @@ impl Format {
             Format::Wpa => ("wpa", &[".wpa.csv", ".wpa"]),
             Format::Hfplayer => ("hfplayer", &[".hfplayer.csv", ".hfplayer"]),
             Format::OracleGeneral => ("oracle-general", &[".oracleGeneral", ".oracleGeneral.bin"]),
+            Format::Kvcache => ("kvcache", &[".kvcache.csv", ".kvcache"]),
+            Format::RocksdbBlock => ("rocksdb-block", &[".rocksdb-block.csv", ".rocksdb-block"]),
+            Format::RocksdbIo => ("rocksdb-io", &[".rocksdb-io.txt", ".rocksdb-io"]),
             Format::Parquet => ("parquet", &[".parquet"]),
             Format::Journal => ("journal", &[".parquet.part"]),
             Format::Table => ("table", &[]),

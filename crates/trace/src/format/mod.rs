@@ -19,10 +19,12 @@ mod encode;
 mod fio;
 mod fiu;
 mod hfplayer;
+mod hints;
 mod info;
 mod input;
 pub mod journal;
 mod kind;
+mod kvcache;
 mod line;
 mod msr;
 mod number;
@@ -35,6 +37,7 @@ mod pixel;
 mod raw;
 mod record;
 mod report;
+mod rocksdb;
 mod sink;
 mod source;
 mod spc;
@@ -52,6 +55,7 @@ mod wpa;
 mod writer;
 
 pub use convert::{Conversion, Converted, convert};
+pub use hints::{Hinted, Hints};
 pub use info::{Info, Inspection, info};
 pub use kind::Format;
 pub use report::{DeviceRange, Report, Tally};
@@ -68,4 +72,6 @@ pub struct Options {
     pub columns: Option<Columns>,
     /// Maximum number of bad lines or records to skip; they are counted and the first ones reported.
     pub skip_bad: u64,
+    /// Placement handles that requests get, beside those that the trace has.
+    pub hints: Hints,
 }

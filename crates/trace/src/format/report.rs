@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Format;
+use super::hints::Hinted;
 
 /// Something that happened to lines or records, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,6 +64,9 @@ pub struct Report {
     pub last_time_ns: u64,
     /// From first to last request after clamping, ns.
     pub duration_ns: u64,
+    /// Rules that give placement handles, each with the number of requests that met it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hinted>,
 }
 
 impl Report {
@@ -87,6 +91,7 @@ impl Report {
             first_time_ns: 0,
             last_time_ns: 0,
             duration_ns: 0,
+            hints: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::devices::{Devices, Extents, Unplaced};
+use super::hints::Hints;
 pub(crate) use super::order::Order;
 use super::order::{Clock, Sorter, Timed};
 use super::pairing::{Key, Pairing, Part};
@@ -53,11 +54,14 @@ pub(crate) struct Sink {
     follows_requests: bool,
     /// Requests that will be issued again, and how often.
     requeued: BTreeMap<(Key, Op), u32>,
+    hints: Hints,
 }
 
 impl Sink {
     /// A sink for `want`. Without a `source` to read again when a second device shows up, devices share addresses.
-    pub(crate) fn new(want: Want, report: Report, skip_bad: u64, source: Option<Source>) -> Self {
+    pub(crate) fn new(want: Want, mut report: Report, skip_bad: u64, source: Option<Source>) -> Self {
+        let hints = source.as_ref().map_or_else(Hints::default, |source| source.hints.clone());
+        report.hints = hints.counts();
         Self {
             want,
             requests: Vec::new(),
@@ -72,8 +76,10 @@ impl Sink {
             request_sorter: None,
             record_sorter: None,
             pairing: Pairing::default(),
-            follows_requests: false,
+            // Only whoever queued a request says what it is for.
+            follows_requests: hints.ask_for_process(),
             requeued: BTreeMap::new(),
+            hints,
         }
     }
 
@@ -170,7 +176,7 @@ impl Sink {
             sectors,
             stream: raw.stream,
             op: raw.op,
-            handle: raw.handle,
+            handle: if self.hints.is_empty() { raw.handle } else { self.hinted(&raw, base_lba) },
         };
         match self.want {
             Want::Requests => self.push_request(request),
@@ -178,6 +184,17 @@ impl Sink {
             Want::Extents => {}
         }
         Ok(())
+    }
+
+    /// Placement handle of a request by the hints, else as its format has it.
+    fn hinted(&mut self, raw: &Raw<'_>, base_lba: u64) -> u8 {
+        let found = match raw.op {
+            Op::Flush => None,
+            _ => self.hints.find(raw.process, raw.device, raw.lba + base_lba),
+        };
+        let Some((rule, handle)) = found else { return raw.handle };
+        self.report.hints[rule].requests += 1;
+        handle
     }
 
     #[inline]
@@ -323,6 +340,10 @@ impl Sink {
         self.release_sorted(true);
         while let Some(request) = self.request_sorter.as_mut().and_then(|sorter| sorter.pop(true)) {
             self.emit_request(request);
+        }
+        for unmet in self.report.hints.iter().filter(|rule| rule.requests == 0) {
+            let said = format!("hint {}: no request meets it", unmet.hint);
+            self.report.assumptions.push(said);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Format;
+use super::hints::Hints;
 use super::table::Columns;
 use crate::output::is_standard;
 
@@ -14,6 +15,7 @@ pub(crate) struct Source {
     pub(crate) detected_by: &'static str,
     pub(crate) columns: Option<Columns>,
     pub(crate) skip_bad: u64,
+    pub(crate) hints: Hints,
 }
 
 impl Source {

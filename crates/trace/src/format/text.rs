@@ -6,7 +6,7 @@ use super::table::{Columns, Table};
 use super::{
     alibaba, biotracer, blkparse, blkreplay, columns5, diskmon, fio, fiu, hfplayer, msr, pixel, spc, systor,
 };
-use super::{tencent, vscsi_csv, wpa};
+use super::{kvcache, rocksdb, tencent, vscsi_csv, wpa};
 
 /// A decoder of a format's lines; `None` if it has no lines, or is a table without columns.
 pub(super) fn decoder(format: Format, columns: Option<&Columns>) -> Option<Box<dyn LineDecoder>> {
@@ -34,6 +34,9 @@ pub(super) fn decoder(format: Format, columns: Option<&Columns>) -> Option<Box<d
         Format::Pixel => Box::new(pixel::Pixel),
         Format::Wpa => Box::new(wpa::Wpa),
         Format::Hfplayer => Box::new(hfplayer::Hfplayer::default()),
+        Format::Kvcache => Box::new(kvcache::Kvcache::default()),
+        Format::RocksdbBlock => Box::new(rocksdb::RocksdbBlock),
+        Format::RocksdbIo => Box::new(rocksdb::RocksdbIo::default()),
         Format::Table => Box::new(Table::new(columns?)),
         Format::Blktrace
         | Format::BlktraceTar

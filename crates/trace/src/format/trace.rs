@@ -76,8 +76,8 @@ impl Trace {
             },
         };
         let columns = options.columns.clone();
-        let source =
-            Source { path: path.to_owned(), format, detected_by, columns, skip_bad: options.skip_bad };
+        let (skip_bad, hints) = (options.skip_bad, options.hints.clone());
+        let source = Source { path: path.to_owned(), format, detected_by, columns, skip_bad, hints };
         Self::open_source(source, Want::Requests)
     }
 
