@@ -35,7 +35,10 @@ def drive(op_ratio: float, handles: int) -> dict[str, Any]:
 def amplification(workload: str, count: int, settings: dict[str, Any], ops: str = "read,write,trim,flush") -> float:
     """Write amplification of the second half of so many requests, of those with these operations."""
     asked = {"tree": {"workload": f"{workload},count={count}", "ops": ops}}
-    return float(flashweir.simulate(asked, set=settings, warmup=f"requests={count // 2}").write_amplification)
+    measured = flashweir.simulate(asked, set=settings, warmup=f"requests={count // 2}").write_amplification
+    if measured is None:
+        raise ValueError(f"{workload}: nothing is written in the second half of {count} requests")
+    return measured
 
 
 def cachelib() -> Iterator[dict[str, Any]]:
