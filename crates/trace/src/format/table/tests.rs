@@ -1,6 +1,7 @@
 use super::super::line::LineDecoder;
 use super::super::testing::{decode, decode_err, decode_log};
 use super::*;
+use crate::Op;
 
 fn table(spec: &str) -> Box<dyn LineDecoder> {
     Box::new(Table::new(&Columns::parse(spec).expect("a good spec")))
