@@ -80,7 +80,6 @@ sections!(
     tenants,
     slc,
     wear,
-    ageing,
     background,
 );
 
