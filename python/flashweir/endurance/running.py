@@ -98,11 +98,18 @@ def _check(points: list[Snapshot]) -> Piece | None:
 
 
 def snapshot(result: Result) -> Snapshot:
-    """Totals of a run, without those of preconditioning."""
+    """Totals of a run, without those of preconditioning.
+
+    A block has had a cycle once its pages are programmed, whether or not it is erased yet: the first fill of an empty
+    drive is one. So the mean of cycles is that of programs, and `pending` of them await their erase.
+    """
     host = float(result["counters.bytes.write"])
     page = _page(result)
     wear = result.wear.run
     bins = wear.histogram
+    programmed = float(result["flash.programs"] * page)
+    # Blocks in SLC mode are erased before as many pages are programmed: there is none then.
+    pending = min(max(0.0, programmed / raw_bytes(result) - wear.mean), 1.0)
     totals: dict[str, float] = {}
     for name in ("read", "write"):
         count = result[f"latency_us.{name}.count"] or 0
@@ -110,12 +117,12 @@ def snapshot(result: Result) -> Snapshot:
         totals[f"{name}_us"] = count * (result[f"latency_us.{name}.mean"] or 0.0)
     return Snapshot(
         host=host,
-        programmed=float(result["flash.programs"] * page),
-        mean=wear.mean,
-        least=wear.min,
-        most=wear.max,
+        programmed=programmed,
+        mean=wear.mean + pending,
+        least=wear.min + pending,
+        most=wear.max + pending,
         variance=wear.stddev**2,
-        counts=counted(bins.first, bins.width, bins.blocks, wear.max),
+        counts=tuple((one + pending, share) for one, share in counted(bins.first, bins.width, bins.blocks, wear.max)),
         seconds=float(result.simulated_s),
         flash_reads=float(result["flash.reads"]),
         **totals,
