@@ -12,7 +12,6 @@ mod bus;
 mod die;
 mod fence;
 mod guard;
-mod known;
 mod links;
 mod path;
 mod pause;
@@ -36,7 +35,6 @@ use die::{BUS, Die, PROGRAM, Phase, READ};
 use fence::Fences;
 pub(crate) use fence::Later;
 use guard::Guards;
-use known::KnownEnds;
 use links::Links;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -76,7 +74,6 @@ pub(crate) struct Events<P> {
     counts: SchedCounts,
     fences: Fences,
     guards: Guards,
-    known: KnownEnds,
     pub(crate) now_ns: u64,
     pub(crate) usage: Usage,
     pub(crate) probe: P,
@@ -123,7 +120,6 @@ impl<P: Probe> Events<P> {
             counts: SchedCounts::default(),
             fences: Fences::default(),
             guards: Guards::default(),
-            known: KnownEnds::default(),
             now_ns: 0,
             usage: Usage::new(dies, geometry.dies_per_channel()),
             probe,
@@ -347,10 +343,6 @@ impl<P: Probe> Executor for Events<P> {
         if command.tag != NOBODY {
             self.submitted += 1;
         }
-        if !P::ON && self.known.are_on() {
-            debug_assert!(command.link == Link::NONE && !self.guards.are_set(), "no die waits for others");
-            return self.run_known(&command, now_ns, now_ns);
-        }
         let handed = self.fences.submitted(command.die);
         self.probe.queue(now_ns, command.die, 1);
         if command.link == Link::NONE
@@ -371,7 +363,6 @@ impl<P: Probe> Executor for Events<P> {
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
         debug_assert!(now_ns == self.now_ns, "commands are handed over at the present time");
-        debug_assert!(!self.known.are_on(), "no die waits for others");
         self.submitted += 1;
         self.chains += 1;
         let number = self.chains;
@@ -392,6 +383,6 @@ impl<P: Probe> Executor for Events<P> {
     }
 
     fn die_is_idle(&self, die: u32, _: u64) -> bool {
-        if self.known.are_on() { !self.known.is_busy(die) } else { self.dies[die as usize].is_idle() }
+        self.dies[die as usize].is_idle()
     }
 }

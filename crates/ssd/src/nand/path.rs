@@ -1,7 +1,5 @@
 //! The contract of a time path: it runs commands and says when they are done. The intake above is the same for both.
 
-use std::borrow::Cow;
-
 use super::event::Later;
 use super::{Executor, Probe, Usage};
 use crate::stats::{Parts, SchedCounts, Times};
@@ -53,7 +51,7 @@ pub(crate) trait TimePath: Executor {
     /// Times of dies and buses so far.
     fn times(&self) -> Times;
     /// Times of dies and buses of all commands that are done or known.
-    fn usage(&self) -> Cow<'_, Usage>;
+    fn usage(&self) -> &Usage;
     /// End of the last command so far, ns.
     fn horizon_ns(&self) -> u64;
     /// Nothing that is still to be recorded starts before this, ns.

@@ -4,7 +4,6 @@
 mod backlog;
 mod links;
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -327,8 +326,8 @@ impl<P: Probe> TimePath for Timeline<P> {
         Times { dies: dies.clone(), buses: buses.clone(), ..Times::default() }
     }
 
-    fn usage(&self) -> Cow<'_, Usage> {
-        Cow::Borrowed(&self.usage)
+    fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     fn horizon_ns(&self) -> u64 {

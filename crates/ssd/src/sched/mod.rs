@@ -20,7 +20,7 @@ mod read_first;
 mod read_priority;
 mod suspend;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod unordered;
 mod writing;
 

@@ -63,7 +63,7 @@ fn erase(first: u32) -> Queued {
 }
 
 /// Numbers below a limit, by a seed.
-pub(crate) fn draws(mut seed: u64) -> impl FnMut(u64) -> u64 {
+pub(super) fn draws(mut seed: u64) -> impl FnMut(u64) -> u64 {
     move |below| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (seed >> 33) % below

@@ -39,9 +39,6 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
         if config.is_managed() || config.works_ahead() {
             array.use_fences();
         }
-        if !config.works_ahead() && !core.alloc.shares_map() && core.superblocks.is_none() {
-            array.know_ends();
-        }
         Box::new(Intake::new(config, core, array))
     } else {
         let array = Timeline::new(&core.geometry, cache, probe);

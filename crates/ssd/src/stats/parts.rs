@@ -42,12 +42,6 @@ impl Spent {
         self.0[cause as usize] += ns;
     }
 
-    /// Less of it.
-    #[inline]
-    pub(crate) fn remove(&mut self, cause: Cause, ns: u64) {
-        self.0[cause as usize] -= ns;
-    }
-
     /// Difference from `earlier`.
     #[inline]
     pub(crate) fn since(&self, earlier: &Self) -> Self {

@@ -81,28 +81,6 @@ impl Fences {
         self.under_way += 1;
         counts.submitted
     }
-
-    /// See [`reach`].
-    #[inline]
-    pub(super) fn reach(&mut self, tag: u32, completed: &mut Vec<u32>, parts: Option<&mut Vec<Parts>>) {
-        reach(&mut self.left, tag, completed, parts);
-    }
-}
-
-/// A die has done all before a fence: hands the tag out if no other die has yet to. `parts`: with the latency breakdown.
-#[inline]
-fn reach(left: &mut Vec<(u32, u32)>, tag: u32, completed: &mut Vec<u32>, parts: Option<&mut Vec<Parts>>) {
-    if let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) {
-        left[place].1 -= 1;
-        if left[place].1 > 0 {
-            return;
-        }
-        left.swap_remove(place);
-    }
-    completed.push(tag);
-    if let Some(parts) = parts {
-        parts.push(Parts::default());
-    }
 }
 
 impl<P: Probe> Events<P> {
@@ -113,7 +91,6 @@ impl<P: Probe> Events<P> {
         let active = if unloads { &of_die.unloading } else { &of_die.current };
         let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
         let Fences { dies, left, under_way, .. } = &mut self.fences;
-        let mut parts = self.follows.then_some(&mut self.parts);
         let counts = &mut dies[die as usize];
         counts.done += 1;
         *under_way -= 1;
@@ -131,7 +108,17 @@ impl<P: Probe> Events<P> {
             } else {
                 counts.fences.remove(at);
             }
-            reach(left, tag, &mut self.completed, parts.as_deref_mut());
+            if let Some(place) = left.iter().position(|(waiting, _)| *waiting == tag) {
+                left[place].1 -= 1;
+                if left[place].1 > 0 {
+                    continue;
+                }
+                left.swap_remove(place);
+            }
+            self.completed.push(tag);
+            if self.follows {
+                self.parts.push(Parts::default());
+            }
         }
     }
 
@@ -139,10 +126,6 @@ impl<P: Probe> Events<P> {
     pub(super) fn put_fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32) {
         let mut busy = 0;
         for die in dies {
-            if self.known.are_on() {
-                busy += u32::from(self.put_known_fence(die, tag));
-                continue;
-            }
             let counts = &mut self.fences.dies[die as usize];
             if counts.done < counts.submitted {
                 let left = counts.submitted - counts.done;
@@ -166,9 +149,6 @@ impl<P: Probe> Events<P> {
 
     /// True if dies have commands that are not done.
     pub(super) fn have_commands(&self, mut dies: impl Iterator<Item = u32>) -> bool {
-        if self.known.are_on() {
-            return self.known.any_is_busy() && dies.any(|die| self.known.is_busy(die));
-        }
         self.fences.under_way > 0
             && dies.any(|die| {
                 let counts = &self.fences.dies[die as usize];
@@ -178,9 +158,6 @@ impl<P: Probe> Events<P> {
 
     /// A command reaches its die in `delay_ns`.
     pub(super) fn submit_later(&mut self, delay_ns: u64, mut later: Later) {
-        if !P::ON && self.known.are_on() {
-            return self.run_known_later(delay_ns, &later);
-        }
         later.handed = self.fences.submitted(later.command.die);
         self.probe.queue(later.arrived_ns, later.command.die, 1);
         let Fences { later: all, free, .. } = &mut self.fences;

@@ -1,7 +1,5 @@
 //! Events as a time path.
 
-use std::borrow::Cow;
-
 use super::{Events, Executor, Later, Other, Probe, TimePath, Usage};
 use crate::stats::{Parts, SchedCounts, Times};
 
@@ -44,9 +42,7 @@ impl<P: Probe> TimePath for Events<P> {
         self.now_ns = time_ns;
         let (dies, buses) = (self.dies.len() as u32, self.buses.len() as u32);
         if actor < dies {
-            if !P::ON && self.known.are_on() {
-                self.known_end(actor);
-            } else if self.dies[actor as usize].awaits == number {
+            if self.dies[actor as usize].awaits == number {
                 self.array_done(actor);
             }
         } else if actor < dies + buses {
@@ -117,19 +113,11 @@ impl<P: Probe> TimePath for Events<P> {
                 time.add(holder.queued.command.purpose, self.now_ns - die.booked_ns);
             }
         }
-        let mut usage = Usage { dies, ..self.usage.clone() };
-        self.known.add_to(&mut usage, self.now_ns, true);
-        let Usage { dies, buses, .. } = usage;
-        Times { dies, buses, ..Times::default() }
+        Times { dies, buses: self.usage.buses.clone(), ..Times::default() }
     }
 
-    fn usage(&self) -> Cow<'_, Usage> {
-        if !self.known.are_on() {
-            return Cow::Borrowed(&self.usage);
-        }
-        let mut usage = self.usage.clone();
-        self.known.add_to(&mut usage, self.now_ns, false);
-        Cow::Owned(usage)
+    fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     fn horizon_ns(&self) -> u64 {

@@ -167,7 +167,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
     }
 
     fn stats(&self) -> Stats {
-        let stats = self.ledger.stats(&self.core, &self.array.usage(), self.array.horizon_ns());
+        let stats = self.ledger.stats(&self.core, self.array.usage(), self.array.horizon_ns());
         let interface = self.interface.as_ref().map(|interface| interface.usage().clone());
         let lock_step = self.stations.lock_step_times();
         let limits = self.limits.as_ref().map(|limits| limits.usage(self.array.now_ns()));
