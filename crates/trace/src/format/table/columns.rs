@@ -107,7 +107,7 @@ impl Columns {
                 "lba" => lba = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
                 "size" => size = Some(Column { at: at()?, unit: pick(&SIZE_UNITS, unit, part, column)? }),
                 "response" => {
-                    response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? })
+                    response = Some(Column { at: at()?, unit: pick(&TIME_UNITS, unit, part, column)? });
                 }
                 "stream" => stream = Some(at()?),
                 "handle" => handle = Some(at()?),
