@@ -275,7 +275,7 @@ mod tests {
         for (text, said) in [
             ("1,2,3\n".to_owned(), "block size: found the end of the line"),
             (good.replace(",0,1,30,", ",2,1,30,"), "is cache hit: found \"2\", expected 0 or 1"),
-            (good.replace("\n", ",1\n"), "expected 21 fields"),
+            (good.replace('\n', ",1\n"), "expected 21 fields"),
             (good.replace("1000005", "x"), "access timestamp: found \"x\""),
         ] {
             let error = decode_err(Box::new(RocksdbBlock), &text);
