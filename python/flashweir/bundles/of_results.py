@@ -195,7 +195,8 @@ def candidates(result: Mapping[str, Any], columns: str | None) -> Iterator[dict[
         for cuts in _power_cuts(result.get("power_cuts")):
             for activity in _activities(result.get("activity")):
                 given = {**known, "wrap": wrap, "power_cut": cuts, "activity": activity}
-                yield {name: value for name, value in given.items() if value not in (None, False, [])}
+                # A seed of 0 is one.
+                yield {name: value for name, value in given.items() if value or (value == 0 and value is not False)}
 
 
 def _power_cuts(cuts: Mapping[str, Any] | None) -> Sequence[object]:

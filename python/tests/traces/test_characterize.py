@@ -90,12 +90,13 @@ def test_only_reads_belong_to_no_suite() -> None:
     assert found["writes"]["sequential_share"] is None
 
 
-def test_an_empty_trace_is_nothing(tmp_path: Path) -> None:
+def test_an_empty_trace_is_refused(tmp_path: Path) -> None:
     trace = tmp_path / "empty.ssdsim"
     trace.write_text("")
-    run = flashweir("trace", "characterize", str(trace), "--html", str(tmp_path / "empty.html"))
-    assert "0 requests" in run.out
-    assert "Nothing is written" in (tmp_path / "empty.html").read_text()
+    page = tmp_path / "empty.html"
+    said = refused("trace", "characterize", str(trace), "--html", str(page))
+    assert said == f"{trace}: it is empty; expected a trace of requests"
+    assert not page.exists()
 
 
 def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
