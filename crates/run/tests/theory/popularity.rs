@@ -78,9 +78,9 @@ fn groups_that_never_mix_amplify_as_one_under_fifo() {
         // relocated pages.
         let blocks = shape.blocks as f64 - 1.0 - 1.5;
         let ratio = blocks * shape.pages_per_block as f64 / pages as f64;
-        let share = hot as f64 / 1000.0;
+        let heat = hot as f64 / 1000.0;
         let data = split as f64 / pages as f64;
-        let expected = fifo_mixed(ratio, &[(share, data), (1.0 - share, 1.0 - data)]);
+        let expected = fifo_mixed(ratio, &[(heat, data), (1.0 - heat, 1.0 - data)]);
         assert_close(&format!("{hot} in 1000 to {data:.2}"), found, expected, TOLERANCE);
     }
 }
