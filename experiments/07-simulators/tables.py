@@ -29,7 +29,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def difference(rows: Iterable[Mapping[str, Any]], op: str, key: str) -> tuple[float, float] | None:
-    """How much more flashweir says than the other one, in percent, and half of its interval: of a mean, or a count."""
+    """Difference of flashweir from the other one, in percent, and half of its interval: of a mean, or a count."""
     found = []
     for row in rows:
         theirs, ours = row["theirs"].get(key), row["ours"].get(key)
