@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, hostile_sections, sections
 
 from flashweir.charts.names import undirected
@@ -328,16 +328,17 @@ def test_a_pdf_can_be_made(page: Page, files: dict[str, Path]) -> None:
 
 def test_tables_are_sorted_by_their_headings(page: Page, files: dict[str, Path]) -> None:
     page.goto(files["all"].as_uri())
+    wait(page, DRAWN)
 
     def column(at: int, body: int = 0) -> list[str]:
         return page.locator(f"tbody >> nth={body}").locator(f"tr > :nth-child({at})").all_text_contents()
 
     mean = page.locator("th", has_text="with interval")
     mean.get_by_role("button").click()
-    assert mean.get_attribute("aria-sort") == "ascending"
+    expect(mean).to_have_attribute("aria-sort", "ascending")
     assert column(4)[:2] == ["0 ± 1", "1 ± 1"]
     mean.get_by_role("button").click()
-    assert mean.get_attribute("aria-sort") == "descending"
+    expect(mean).to_have_attribute("aria-sort", "descending")
     assert column(4)[:2] == ["449 ± 1", "448 ± 1"]
     assert len(column(4)) == 200
     assert len(column(4, body=1)) == 250

@@ -13,6 +13,8 @@ IOLOG = "fio version 3 iolog\n0 hot add\n" + "".join(
     f"{10 * turn} {'hot' if turn % 3 else 'cold'} write {4096 * (turn % 64)} 4096\n" for turn in range(600)
 )
 HINT = "file=hot->1"
+# Room for three groups on each of the eight planes.
+DRIVE = {"capacity": "64MiB", "pages_per_block": 32, "ftl.classifier": "stream"}
 
 
 @pytest.fixture
@@ -39,11 +41,11 @@ def test_the_first_rule_counts_and_one_that_is_not_met_is_named(iolog: Path) -> 
     found = [(one["hint"], one["requests"]) for one in info["hints"]]
     assert found == [("file=hot->1", 400), ("file=*->2", 200), ("proc=nobody->3", 0)]
     run = flashweir("trace", "info", str(iolog), "--hint", "proc=nobody->3")
-    assert "hint proc=nobody->3: no request meets it" in run.err
+    assert "hint proc=nobody->3: no request meets it" in run.out
 
 
 def test_a_drive_places_by_the_handles(iolog: Path) -> None:
-    drive = {"capacity": "16MiB", "ftl.classifier": "stream", "ftl.groups": 2}
+    drive = {**DRIVE, "ftl.groups": 2}
     result = package.simulate(iolog, hint=HINT, set=drive)
     assert [group["written_pages"] for group in result.placement.host_groups] == [200, 400]
     plain = package.simulate(iolog, set=drive)
@@ -51,13 +53,13 @@ def test_a_drive_places_by_the_handles(iolog: Path) -> None:
 
 
 def test_a_tenant_and_a_sweep_have_hints_of_their_own(iolog: Path, tmp_path: Path) -> None:
-    drive = {"capacity": "16MiB", "ftl.classifier": "stream", "ftl.groups": 3}
+    drive = {**DRIVE, "ftl.groups": 3}
     two = {"a": {"workload": iolog, "hint": "file=hot->1;file=cold->2"}, "b": {"workload": iolog}}
     result = package.simulate(two, hint="file=*->0", set=drive, wrap=True)
     assert [group["written_pages"] for group in result.placement.host_groups] == [600, 400, 200]
     (tmp_path / "sweep.toml").write_text(
-        'name = "s"\nhint = "file=hot->1"\n[workloads]\nw = "two.iolog3"\n[set]\ncapacity = "16MiB"\n'
-        '"ftl.classifier" = "stream"\n'
+        'name = "s"\nhint = "file=hot->1"\n[workloads]\nw = "two.iolog3"\n[set]\ncapacity = "64MiB"\n'
+        'pages_per_block = 32\n"ftl.classifier" = "stream"\n"ftl.groups" = 2\n'
     )
     frame = package.sweep(tmp_path / "sweep.toml", tmp_path / "out", threads=1)
     (_, found), *_ = frame.results()
@@ -81,13 +83,13 @@ def test_a_bad_rule_is_one_line(iolog: Path, rule: str, said: str) -> None:
 
 
 def test_a_generator_has_handles_of_its_own() -> None:
-    said = refused("simulate", "random:count=10", "--hint", HINT, "--set", "capacity=16MiB")
+    said = refused("simulate", "random:count=10", "--hint", HINT)
     assert "a generator has no format" in said
     with pytest.raises(ConfigError, match="hint: 3: expected a text"):
         package.trace_info("x", hint=3)  # type: ignore[arg-type]
 
 
 def test_a_life_keeps_the_handles_of_its_trace(iolog: Path) -> None:
-    drive = {"capacity": "4MiB", "pages_per_block": 16, "ftl.classifier": "stream", "ftl.groups": 2}
+    drive = {**DRIVE, "pages_per_block": 16, "ftl.groups": 2}
     life = package.lifetime(iolog, set=drive, hint="file=hot->1", seeds=1, wrap=True, cycles=20)
     assert life.write_amplification >= 1
