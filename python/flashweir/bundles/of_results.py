@@ -195,8 +195,12 @@ def candidates(result: Mapping[str, Any], columns: str | None) -> Iterator[dict[
         for cuts in _power_cuts(result.get("power_cuts")):
             for activity in _activities(result.get("activity")):
                 given = {**known, "wrap": wrap, "power_cut": cuts, "activity": activity}
-                # A seed of 0 is one.
-                yield {name: value for name, value in given.items() if value or (value == 0 and value is not False)}
+                yield {name: value for name, value in given.items() if _is_given(value)}
+
+
+def _is_given(value: object) -> bool:
+    """True if an option was given. A seed of 0 was: it is a number, though it equals False."""
+    return value is not None and value is not False and value != []
 
 
 def _power_cuts(cuts: Mapping[str, Any] | None) -> Sequence[object]:
