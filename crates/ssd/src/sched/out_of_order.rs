@@ -96,7 +96,7 @@ impl OutOfOrder {
                 Hindrance::Other => {}
                 Hindrance::None if can_start(queued) => return queue.place_of(number).unwrap_or(0),
                 Hindrance::None => {
-                    after_bus = after_bus.map_or(Some(number), |before| Some(before.min(number)))
+                    after_bus = after_bus.map_or(Some(number), |before| Some(before.min(number)));
                 }
             }
             at += 1;

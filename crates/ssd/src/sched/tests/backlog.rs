@@ -50,7 +50,7 @@ fn work_of(config: &SchedPolicy, waiting: u32) -> f64 {
         scheduler.settle(queue, Some(place));
     };
     let go = |queue: &mut Queue, step: u64| {
-        let place = scheduler.pick(queue, step % 3 > 0, 0);
+        let place = scheduler.pick(queue, !step.is_multiple_of(3), 0);
         assert!(queue.remove(place).is_some(), "one of those waiting goes");
         scheduler.settle(queue, None);
     };
