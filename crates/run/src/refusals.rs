@@ -12,8 +12,9 @@ pub(crate) const IN_PLACE: Refusal = Refusal::new(
 );
 
 pub(crate) const HELD_BACK: Refusal = Refusal::new(
-    "warmup, save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
-    "requests are held back until their window is complete, so the drive can't be stopped, changed or saved at one of them",
+    "save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
+    "requests are held back until their window is complete, and then enter at their own times: a drive whose caller has moved \
+     its clock on is past them",
 );
 
 pub(crate) const SERVED_ORDER: Refusal = Refusal::new(

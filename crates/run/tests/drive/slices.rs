@@ -55,6 +55,7 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("clock", "lock-step")],
         &[("gc.planner", "cycle-stealing")],
         &[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "20")],
+        &[("alloc.kind", "striped"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "20")],
     ],
     &[
         &[],

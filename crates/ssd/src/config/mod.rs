@@ -358,7 +358,8 @@ impl Config {
         if self.has_interface() && !self.is_one_at_a_time() {
             return Some("commands of several requests share the link and the firmware's cores");
         }
-        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
+        let of_policies =
+            self.sched.needs_events().or_else(|| self.alloc.needs_events(self.tenants.are_on()));
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
             overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")

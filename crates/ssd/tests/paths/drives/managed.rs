@@ -60,7 +60,7 @@ const SUPERBLOCKS: [&str; 3] = ["superblock", "sets", "parity"];
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
-const ALLOCATIONS: [&[(&str, &str)]; 10] = [
+const ALLOCATIONS: [&[(&str, &str)]; 12] = [
     &[],
     &[],
     &[("alloc.kind", "dynamic")],
@@ -71,6 +71,13 @@ const ALLOCATIONS: [&[(&str, &str)]; 10] = [
         ("alloc.kind", "dynamic"),
         ("alloc.mode", "1"),
         ("tenants.channels", "isolated"),
+        ("tenants.window_requests", "9"),
+    ],
+    &[("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "9")],
+    &[
+        ("alloc.order", "WDPC"),
+        ("tenants.channels", "isolated"),
+        ("tenants.applies", "same"),
         ("tenants.window_requests", "9"),
     ],
     &[("alloc.kind", "superblock")],
