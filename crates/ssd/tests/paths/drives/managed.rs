@@ -19,11 +19,7 @@ const PLANNERS: [&str; 8] = [
 
 /// True if a planner needs a common clock; `None` if it works with both.
 fn has_clock(planner: &str) -> Option<bool> {
-    match planner {
-        "super-data-block" | "cycle-stealing" => Some(true),
-        "forwarding" => Some(false),
-        _ => None,
-    }
+    (planner == "forwarding").then_some(false)
 }
 
 /// Settings of a planner, and of the collections of block maps.
