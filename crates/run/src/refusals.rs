@@ -17,12 +17,6 @@ pub(crate) const HELD_BACK: Refusal = Refusal::new(
      its clock on is past them",
 );
 
-pub(crate) const SERVED_ORDER: Refusal = Refusal::new(
-    "power cuts of a served drive, host.arbitration, host.doorbell, host.iops_limit, host.bytes_limit, firmware.cores, \
-     firmware.hmb_bytes",
-    "its bytes are kept in the order of submission, so they are not known where requests change their order",
-);
-
 pub(crate) const RECORDED: Refusal = Refusal::new(
     "save_state, requests, timeline, activity, explain, samples, power_cut",
     "the state of a drive whose commands are recorded is not its own alone: expected one of them",
@@ -58,10 +52,9 @@ pub(crate) const NOT_ASKED: Refusal = Refusal::new(
     "only tenants.channels=external asks a function, one of them, and only learned a model",
 );
 
-const OF_RUNS: [&Refusal; 10] = [
+const OF_RUNS: [&Refusal; 9] = [
     &IN_PLACE,
     &HELD_BACK,
-    &SERVED_ORDER,
     &RECORDED,
     &CLOSED,
     &GENERATED,

@@ -29,7 +29,7 @@ use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode};
+use crate::host::{FirmwareConfig, HostConfig, HostMode};
 use crate::nand::{EnergyConfig, NandConfig, Programs, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
@@ -313,19 +313,6 @@ impl Config {
     /// True if a request takes time, or waits, between the host and the drive's work for it.
     pub fn has_interface(&self) -> bool {
         self.host.has_interface(&self.firmware)
-    }
-
-    /// True if requests may reach the drive in another order than that of the workload: by arbitration, on the way, or by the rate
-    /// limits of tenants.
-    pub fn host_reorders(&self) -> bool {
-        let arbitrates = self.host.arbitration != Arbitration::Arrival;
-        let on_the_way = self.host.doorbell > 1
-            || self.firmware.has_hmb()
-            || self.firmware.takes_time() && self.firmware.cores > 1;
-        let is_open = matches!(self.host.mode, HostMode::Open(_));
-        arbitrates && (self.has_interface() || self.host.slots().is_some())
-            || on_the_way && self.has_interface()
-            || self.host.has_limits() && (is_open || arbitrates)
     }
 
     /// True if transfers take no time.
