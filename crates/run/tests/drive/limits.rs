@@ -10,7 +10,9 @@ use super::{poll, request, spec};
 fn a_request_that_takes_no_time_gives_its_depth_to_the_next_at_once() {
     const MS: u64 = 1_000_000;
     let settings = [("host.latency_target", "1us,none"), ("host.latency_window", "1ms")];
-    let of = |stream, op, time_ns| Request { stream, ..request(op, time_ns, 2) };
+    // Tenant 1 reads another page than it trims.
+    let page = |stream, op| if stream == 0 { 7 } else { 2 + u64::from(op == Op::Read) };
+    let of = |stream, op, time_ns| Request { stream, ..request(op, time_ns, page(stream, op)) };
     // Tenant 0 misses its target in each window, so tenant 1 has one request at a time from the second one on.
     let reads = (0..9).map(|number| of(0, Op::Read, number * MS));
     let at_ns = 5 * MS + MS / 2;
