@@ -122,8 +122,15 @@ fn with_managed_channels() {
             ("buffer.order", "in-order"),
         ],
         &[FAST, ("gc.planner", "forwarding"), ("buffer.bytes", "64KiB")],
-        &[FAST, ("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("planes", "2")],
-        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB")],
+        &[
+            FAST,
+            ("gc.planner", "cycle-filling"),
+            ("buffer.bytes", "64KiB"),
+            ("planes", "2"),
+            // By default all units take part, as none has 200 spare blocks: that is cycle stealing.
+            ("gc.spare_blocks", "1"),
+        ],
+        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("gc.spare_blocks", "1")],
         &[("units", "synchronized"), FAST, ("channels", "2")],
         &[STEP, ("host.queue_depth", "4"), ("planes", "2"), ("planes_bound", "true")],
     ]);
