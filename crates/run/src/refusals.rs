@@ -17,11 +17,6 @@ pub(crate) const HELD_BACK: Refusal = Refusal::new(
      its clock on is past them",
 );
 
-pub(crate) const RECORDED: Refusal = Refusal::new(
-    "save_state, requests, timeline, activity, explain, samples, power_cut",
-    "the state of a drive whose commands are recorded is not its own alone: expected one of them",
-);
-
 pub(crate) const CLOSED: Refusal = Refusal::new(
     "times of a workload (duration, rate, time_scale, start), host.mode=closed",
     "a closed loop takes requests as fast as it can: use host.mode=open",
@@ -52,17 +47,8 @@ pub(crate) const NOT_ASKED: Refusal = Refusal::new(
     "only tenants.channels=external asks a function, one of them, and only learned a model",
 );
 
-const OF_RUNS: [&Refusal; 9] = [
-    &IN_PLACE,
-    &HELD_BACK,
-    &RECORDED,
-    &CLOSED,
-    &GENERATED,
-    &NOTHING_LEFT,
-    &BEYOND_DRIVE,
-    &STEPPED,
-    &NOT_ASKED,
-];
+const OF_RUNS: [&Refusal; 8] =
+    [&IN_PLACE, &HELD_BACK, &CLOSED, &GENERATED, &NOTHING_LEFT, &BEYOND_DRIVE, &STEPPED, &NOT_ASKED];
 
 /// All rules by which combinations are refused.
 pub(crate) fn all() -> impl Iterator<Item = &'static Refusal> {
