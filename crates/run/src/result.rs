@@ -145,6 +145,7 @@ fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64;
         "host_bytes": host_bytes,
         "media_bytes": media_bytes,
         "media_bytes_erased": erased_bytes,
+        "events": placement.events,
     })
 }
 

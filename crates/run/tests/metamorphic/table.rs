@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 153] = [
+const VALUES: [(&str, &[&str]); 154] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -56,6 +56,7 @@ const VALUES: [(&str, &[&str]); 153] = [
     ("ftl.batch_update", &["false"]),
     ("ftl.groups", &["3"]),
     ("ftl.isolated", &["true"]),
+    ("ftl.open_time", &["1us", "300us"]),
     ("ftl.classifier_file", &["one"]),
     ("gc.choices", &["2"]),
     ("gc.victim_file", &["oldest"]),

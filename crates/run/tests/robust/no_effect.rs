@@ -17,7 +17,7 @@ const ZONES: Setting<'static> = ("ftl.kind", "zones");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 87] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -27,6 +27,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
+    &[("ftl.open_time", "50ms")],
     &[("ftl.classifier_file", "own.py:f")],
     &[AHEAD, STEP, ("buffer.bytes", "32KiB")],
     &[("gc.planner", "selective-filling")],

@@ -258,6 +258,7 @@ impl Config {
             classifier: self.ftl.classifier(),
             groups: self.ftl.groups(),
             isolated: self.ftl.is_isolated(),
+            open_time: self.ftl.open_time(),
             throttle: self.gc.throttle,
             selection: self.gc.planner.selection(self.pages_per_block),
             wear: &self.wear,

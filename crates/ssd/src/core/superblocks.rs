@@ -129,6 +129,15 @@ impl<C: Content> Core<C> {
         [Some(own), parity].into_iter().flatten().map(|(unit, _)| unit).collect()
     }
 
+    /// Open blocks of the host that have taken pages for too long take no more (`ftl.open_time`): superblocks with parity from the
+    /// end of a stripe on.
+    #[inline]
+    pub(crate) fn close_overdue(&mut self, now_ns: u64) {
+        let superblocks = self.superblocks.as_deref();
+        let may_end = |_, page: u32| superblocks.is_none_or(|own| own.begins_stripe(page.into()));
+        self.ftl.close_overdue(now_ns, may_end);
+    }
+
     /// The page of flash with this number is programmed as it is. Returns the mapping units that are padded.
     pub(super) fn close_flash_page(&mut self, (unit, page): PageAt) -> u32 {
         let (unit, page) = match &self.superblocks {

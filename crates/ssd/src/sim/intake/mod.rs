@@ -196,6 +196,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         let now = self.array.now_ns();
         self.background.wake(now);
+        self.core.close_overdue(now);
         if self.interface.is_some() {
             self.submit(request, number, issue_ns)?;
         } else {

@@ -151,7 +151,16 @@ const CLASSIFIERS: [Groups; 8] = [
     (&[], 0, 1),
     (&[], 0, 1),
     (&[("ftl.classifier", "stream"), ("ftl.groups", "3")], 4, 1),
-    (&[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("ftl.isolated", "true")], 5, 2),
+    (
+        &[
+            ("ftl.classifier", "stream"),
+            ("ftl.groups", "2"),
+            ("ftl.isolated", "true"),
+            ("ftl.open_time", "20ms"),
+        ],
+        5,
+        2,
+    ),
     (&[("ftl.classifier", "generations")], 4, 2),
     (&[("ftl.classifier", "interval"), ("ftl.groups", "2")], 5, 2),
     (&[("ftl.classifier", "age-groups"), ("ftl.groups", "3")], 4, 2),

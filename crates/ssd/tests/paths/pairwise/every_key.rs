@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 69] = [
+const VALUES: [(&str, &[&str]); 70] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -60,6 +60,7 @@ const VALUES: [(&str, &[&str]); 69] = [
     ("background.collect.pace_max_copies", &["0.5", "8"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.groups", &["auto", "1", "2", "3"]),
+    ("ftl.open_time", &["none", "1us", "3ms"]),
     ("ftl.map_unit", &["auto", "512", "1KiB", "2KiB"]),
     ("ftl.handles", &["1", "2", "3"]),
     ("ftl.log_unit", &["auto", "512", "1KiB", "2KiB"]),
