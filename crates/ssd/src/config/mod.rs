@@ -29,7 +29,7 @@ use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode};
+use crate::host::{FirmwareConfig, HostConfig, HostMode};
 use crate::nand::{EnergyConfig, NandConfig, Programs, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
@@ -316,19 +316,6 @@ impl Config {
         self.host.has_interface(&self.firmware)
     }
 
-    /// True if requests may reach the drive in another order than that of the workload: by arbitration, on the way, or by the rate
-    /// limits of tenants.
-    pub fn host_reorders(&self) -> bool {
-        let arbitrates = self.host.arbitration != Arbitration::Arrival;
-        let on_the_way = self.host.doorbell > 1
-            || self.firmware.has_hmb()
-            || self.firmware.takes_time() && self.firmware.cores > 1;
-        let is_open = matches!(self.host.mode, HostMode::Open(_));
-        arbitrates && (self.has_interface() || self.host.slots().is_some())
-            || on_the_way && self.has_interface()
-            || self.host.has_limits() && (is_open || arbitrates)
-    }
-
     /// True if transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
@@ -359,7 +346,8 @@ impl Config {
         if self.has_interface() && !self.is_one_at_a_time() {
             return Some("commands of several requests share the link and the firmware's cores");
         }
-        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
+        let of_policies =
+            self.sched.needs_events().or_else(|| self.alloc.needs_events(self.tenants.are_on()));
         of_policies.or_else(|| self.host.needs_events()).or_else(|| {
             let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
             overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")

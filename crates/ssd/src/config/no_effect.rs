@@ -241,7 +241,7 @@ const TABLE: [NoEffect; 23] = [
         clear: |config| config.tenants.min_channels = TenantsConfig::default().min_channels,
     },
     NoEffect {
-        keys: "tenants.applies=same, tenants.channels=look-ahead; or shared or isolated with alloc.kind=dynamic",
+        keys: "tenants.applies=same, tenants.channels=look-ahead; or shared or isolated with alloc.kind=dynamic or striped",
         reason: "look-ahead knows the requests of its windows anyhow, and what the others give does not depend on the window",
         applies: |config| {
             let own = &config.tenants;
@@ -255,7 +255,8 @@ const TABLE: [NoEffect; 23] = [
         keys: "tenants.turns, alloc.kind=striped, buffer.bytes, host.queue_depth=1 or host.slots=1",
         reason: "pages only wait for a channel under dynamic allocation without a buffer, with several outstanding requests",
         applies: |config| {
-            let waits = config.alloc.binds_late() && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
+            let waits =
+                config.alloc.binds_late(false) && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
             config.tenants.turns != Turns::Arrival && !waits
         },
         clear: |config| config.tenants.turns = Turns::Arrival,

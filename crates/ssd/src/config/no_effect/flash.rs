@@ -105,7 +105,7 @@ pub(super) const FLASH: [NoEffect; 27] = [
     NoEffect {
         keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
         reason: "dynamic allocation gives a page to an idle die only, which programs nothing meanwhile",
-        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
+        applies: |config| config.timing.cache_program && config.binds_late(),
         clear: |config| config.timing.cache_program = false,
     },
     NoEffect {
@@ -163,7 +163,7 @@ pub(super) const FLASH: [NoEffect; 27] = [
         reason: "no die waits for a bus, so the oldest command can always start",
         applies: |config| {
             let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
-            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+            let is_striped = matches!(config.alloc, AllocConfig::Striped(_)) && !config.binds_late();
             matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
         },
         clear: |config| config.sched.policy = SchedConfig::default().policy,

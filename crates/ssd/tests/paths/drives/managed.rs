@@ -19,11 +19,7 @@ const PLANNERS: [&str; 8] = [
 
 /// True if a planner needs a common clock; `None` if it works with both.
 fn has_clock(planner: &str) -> Option<bool> {
-    match planner {
-        "super-data-block" | "cycle-stealing" => Some(true),
-        "forwarding" => Some(false),
-        _ => None,
-    }
+    (planner == "forwarding").then_some(false)
 }
 
 /// Settings of a planner, and of the collections of block maps.
@@ -60,7 +56,7 @@ const SUPERBLOCKS: [&str; 3] = ["superblock", "sets", "parity"];
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
-const ALLOCATIONS: [&[(&str, &str)]; 10] = [
+const ALLOCATIONS: [&[(&str, &str)]; 12] = [
     &[],
     &[],
     &[("alloc.kind", "dynamic")],
@@ -71,6 +67,13 @@ const ALLOCATIONS: [&[(&str, &str)]; 10] = [
         ("alloc.kind", "dynamic"),
         ("alloc.mode", "1"),
         ("tenants.channels", "isolated"),
+        ("tenants.window_requests", "9"),
+    ],
+    &[("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "9")],
+    &[
+        ("alloc.order", "WDPC"),
+        ("tenants.channels", "isolated"),
+        ("tenants.applies", "same"),
         ("tenants.window_requests", "9"),
     ],
     &[("alloc.kind", "superblock")],
