@@ -51,6 +51,15 @@ def test_fast_forward_gives_what_the_full_run_gives(workload: str) -> None:
     assert run.wear.mean == pytest.approx(400, rel=0.02)
 
 
+def test_progress_names_the_seed_and_the_stretch() -> None:
+    states: list[dict[str, Any]] = []
+    lifetime(RANDOM, cycles=30, seeds=2, progress=states.append, **DRIVE)
+    notes = list(dict.fromkeys(state["note"] for state in states))
+    first = [note for note in notes if note.startswith("seed 1")]
+    assert notes[: len(first)] == [f"seed 1 of 2, stretch {1 + n}" for n in range(len(first))]
+    assert notes[len(first)] == "seed 2 of 2, stretch 1"
+
+
 @pytest.mark.parametrize("precondition", ["empty", "on-read", "full"])
 def test_the_first_fill_of_an_empty_drive_is_a_cycle(precondition: str) -> None:
     """It needs no erase, but wears the blocks as any other: at a rating of 30 it is a thirtieth of the life."""
