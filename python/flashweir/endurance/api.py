@@ -111,8 +111,8 @@ def lifetime(
         def run(count: float, seed: int) -> Result:
             stretches[seed] += 1
             place = f"seed {len([one for one in stretches.values() if one])} of {len(stretches)}"
-            told = _noted(progress, f"{place}, stretch {stretches[seed]}")
-            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=told, set=settings)
+            noted = _noted(progress, f"{place}, stretch {stretches[seed]}")
+            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=settings)
 
         found = [
             _of_seed(run, streams, seed, rated=rated.cycles, tolerance=tolerance, full=full) for seed in chosen_seeds
