@@ -48,6 +48,7 @@ impl<C: Content> Core<C> {
                 if let Some(copybacks) = &mut self.copybacks {
                     copybacks.programmed(op.unit, ppn);
                 }
+                self.laying((op.unit, ppn));
                 self.content.apply(op, &[]);
                 continue;
             }
@@ -71,6 +72,7 @@ impl<C: Content> Core<C> {
     ) {
         let crossing = self.crossing(op, moves);
         let mut command = self.command_of(op, moves, crossing, made.reader);
+        self.age(executor.takes_time().then_some(now_ns), op, (moves, crossing), &mut command);
         if let Some(tag) = made.reset {
             (command.tag, command.awaited) = (tag, true);
         }
@@ -83,6 +85,7 @@ impl<C: Content> Core<C> {
         let of_map = made.page && op.purpose == Purpose::Mapping;
         if (made.step || of_map) && self.pending.multi_plane() {
             self.pending.join_step(command, member, executor.serving());
+            self.rebuild(now_ns, (command.tag, command.awaited), executor);
             return;
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
@@ -91,6 +94,7 @@ impl<C: Content> Core<C> {
             self.flush_pending(now_ns, die, executor);
         }
         self.submit(now_ns, command, member, executor);
+        self.rebuild(now_ns, (command.tag, command.awaited), executor);
     }
 
     /// Hands a command over, charged to the tenant that is served.
