@@ -98,9 +98,7 @@ fn a_retry_is_needed_from_a_nanosecond_on() {
 #[test]
 fn a_retry_is_needed_after_so_many_reads() {
     // 100 reads of the block bring as many errors as are corrected; retries are readings, too.
-    let settings =
-        aged(&[("ageing.gamma", text(LIMIT / 100.5)), ("ageing.reads_of", "block"), ("ageing.cell", "tlc")]);
-    let settings: Vec<_> = settings.into_iter().filter(|(key, _)| *key != "ageing.cell").collect();
+    let settings = aged(&[("ageing.gamma", text(LIMIT / 100.5)), ("ageing.reads_of", "block")]);
     let times: Vec<u64> = (1..=160).map(|number| number * MS).collect();
     let found = reads(&settings, &times);
     // The first read is the one after none: 101 of them without a retry, then 50 with one and two readings each.
@@ -119,11 +117,8 @@ fn errors_grow_with_the_cycles_of_the_block_and_an_erase_forgets_reads() {
     assert_eq!((at("1000"), at("1001")), (vec![retried(0)], vec![retried(1)]));
     // Rated for twice as many, a block has the errors of half of them.
     let twice = |cycles| {
-        let settings = aged(&[law[0], ("ageing.cycles", cycles)]);
-        let settings = settings
-            .into_iter()
-            .map(|(key, value)| (key, if key == "ageing.rated_cycles" { "6000" } else { value }));
-        reads(&settings.collect::<Vec<_>>(), &[MS])
+        let more = [law[0], ("ageing.cycles", cycles), ("ageing.rated_cycles", "6000")];
+        reads(&aged(&more), &[MS])
     };
     assert_eq!((twice("2000"), twice("2002")), (vec![retried(0)], vec![retried(1)]));
     // Blocks that are written over and over: the first one is read until it needs a retry, then erased.
@@ -201,12 +196,10 @@ fn a_page_that_cannot_be_read_is_rebuilt_of_its_stripe() {
             ("alloc.parity", parity),
             ("ageing.gamma", text(LIMIT / 10.5)),
             ("ageing.reads_of", "block"),
+            ("ageing.retries", "0"),
+            ("ageing.soft_bits", "0"),
             ("op_ratio", "1"),
         ]);
-        let settings: Vec<_> =
-            settings.into_iter().map(|(key, value)| (key, if key == "ageing.retries" { "0" } else { value }));
-        let settings: Vec<_> = settings.chain([("ageing.soft_bits", "0")]).collect();
-        let settings: Vec<_> = settings.into_iter().filter(|(key, _)| *key != "ageing.retry_gain").collect();
         let writes = (0..12).map(|page| write(page * MS, page));
         let requests: Vec<_> = writes.chain((0..12).map(|number| read((100 + number) * MS, 0))).collect();
         let outcome = run(&settings, &requests);
