@@ -194,7 +194,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
     let host = (
         any::<bool>(),
-        prop::sample::select(vec![1, 1, 2, 7]),
+        prop::sample::select(vec![1, 1, 1, 1, 2, 7]),
         prop::sample::select(vec![0u64, 1, 2, 3, 4, 9]),
         (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec()), prop::sample::select(BUFFERS.to_vec())),
         prop::sample::select(SCHEDULERS.to_vec()),
