@@ -35,6 +35,7 @@ use crate::nand::Executor;
 use crate::nand::timing::Timing;
 use crate::op::{Ops, PageAt, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
+use ageing::Rebuilds;
 use codewords::Codewords;
 use copyback::Copybacks;
 use erased::Erased;
@@ -92,6 +93,8 @@ pub(crate) struct Core<C> {
     ageing: Option<Box<Ageing>>,
     /// Pages of the command that is made which could not be read.
     unread: Vec<PageAt>,
+    /// Pages that are rebuilt of the others of their stripes.
+    rebuilds: Rebuilds,
     /// Zones, and their rules.
     zones: Option<Box<ZoneRules>>,
 }
@@ -146,6 +149,7 @@ impl<C: Content> Core<C> {
             trimmed: Trimmed::new(geometry.logical_pages),
             ageing: Ageing::new(config, &geometry),
             unread: Vec::new(),
+            rebuilds: Rebuilds::default(),
             zones,
             on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
             has_slc: config.slc.is_on(),
@@ -360,6 +364,7 @@ impl<C: Content> Core<C> {
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
             self.flush_pending(now_ns, None, executor);
+            self.read_stripes(now_ns, executor);
         }
     }
 
@@ -386,6 +391,7 @@ impl<C: Content> Core<C> {
             trimmed: self.trimmed.snapshot(),
             ageing: self.ageing.clone(),
             unread: Vec::new(),
+            rebuilds: self.rebuilds.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self

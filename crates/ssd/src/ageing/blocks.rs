@@ -46,6 +46,8 @@ struct Block {
     until_reads: u32,
     /// Readings of its pages since it was erased.
     reads: u32,
+    /// The number of the page after the last one that is programmed; 0 if none is.
+    end: u32,
     cycles: u32,
     /// See [`Code::level`].
     level: u8,
@@ -116,14 +118,20 @@ impl Ageing {
         unit as usize * self.unit_blocks as usize + block as usize
     }
 
-    /// A page of a block is programmed, at a time of the run, ns, or before it.
+    /// A page of a block, with this number in its unit, is programmed, at a time of the run, ns, or before it.
     #[inline]
-    pub(crate) fn programmed(&mut self, at: BlockAt, now_ns: Option<u64>) {
+    pub(crate) fn programmed(&mut self, at: BlockAt, ppn: u32, now_ns: Option<u64>) {
         let place = self.place(at);
         let block = &mut self.blocks[place];
+        block.end = block.end.max(ppn + 1);
         if block.written == Written::Nothing {
             block.written = now_ns.map_or(Written::Before, Written::At);
         }
+    }
+
+    /// True if the page of a block with this number in its unit is programmed: pages are programmed in their order.
+    pub(crate) fn is_programmed(&self, at: BlockAt, ppn: u32) -> bool {
+        ppn < self.blocks[self.place(at)].end
     }
 
     /// A block is erased.

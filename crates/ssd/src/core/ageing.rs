@@ -3,17 +3,52 @@
 //!
 //! All that a page needs goes with the command that reads it: it holds its die, and its bus, that much longer. Transfers of retries
 //! follow one another. Ages and reads count when a command is made.
+//!
+//! A page is rebuilt by commands of their own, on the dies of the other pages of its stripe. They have the tag of the command that
+//! could not read it, but nobody expects that many: [`Rebuilds`] holds their ends back, so that a tag ends as often as without them,
+//! and last of all commands. They are handed over with what waits to be grouped, so that no page of flash is closed by them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::Core;
 use super::pending::Member;
 use super::serve::host_op;
 use crate::ageing::More;
+use crate::alloc::Superblocks;
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, PageAt};
+use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, NOBODY, PageAt};
 use crate::sched::Pages;
 
+/// Pages that are rebuilt.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Rebuilds {
+    /// Those whose stripes have not been read yet, with the tag that waits for them.
+    waiting: Vec<Rebuild>,
+    /// Commands by tag whose ends are still held back.
+    commands: BTreeMap<u32, u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Rebuild {
+    /// The request that it serves, and its tenant.
+    request: u64,
+    tenant: u16,
+    tag: u32,
+    awaited: bool,
+    /// The first mapping units of the pages of flash to be read.
+    pages: Vec<PageAt>,
+}
+
 impl<C: Content> Core<C> {
+    /// A command of a tag is done. True if others are not that read a stripe for it: the end of one of these is to come for this.
+    #[inline]
+    pub(crate) fn is_rebuilding(&mut self, tag: u32) -> bool {
+        !self.rebuilds.commands.is_empty() && self.rebuilds.hold_back(tag)
+    }
+
     /// Notes what an operation reads, programs and erases, and makes its command as long as the age of the pages does. `crossing` as
     /// [`Core::command_of`] has it.
     #[inline]
@@ -133,7 +168,7 @@ impl<C: Content> Core<C> {
     pub(super) fn programming(&mut self, now_ns: Option<u64>, at: PageAt, array_ns: u64) -> u64 {
         let block = self.block_of(at);
         let Some(ageing) = &mut self.ageing else { return array_ns };
-        ageing.programmed(block, now_ns);
+        ageing.programmed(block, at.1, now_ns);
         if ageing.changes_programs() { ageing.program_ns(block, array_ns) } else { array_ns }
     }
 
@@ -150,35 +185,65 @@ impl<C: Content> Core<C> {
         erase_ns
     }
 
-    /// Rebuilds the pages that could not be read: reads the others of their stripes, for `tag`. Without parity they are lost.
+    /// The pages that a command of `tag` could not read are to be rebuilt of the others of their stripes. Without parity they are
+    /// lost.
     #[inline]
     pub(super) fn rebuild(&mut self, now_ns: u64, (tag, awaited): (u32, bool), executor: &mut impl Executor) {
         if !self.unread.is_empty() {
-            self.rebuild_all(now_ns, (tag, awaited), executor);
+            self.note_rebuilds((tag, awaited), executor.serving());
+            if !self.pending.grouping() {
+                self.read_stripes(now_ns, executor);
+            }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn rebuild_all(&mut self, now_ns: u64, (tag, awaited): (u32, bool), executor: &mut impl Executor) {
+    fn note_rebuilds(&mut self, (tag, awaited): (u32, bool), request: u64) {
+        let tenant = self.pending.flash_time.tenant();
         for at in std::mem::take(&mut self.unread) {
-            let pages = self.stripe_of(at);
-            let mut is_whole = !pages.is_empty();
+            match self.stripe_of(at) {
+                None => self.count_rebuilt(false),
+                Some(pages) => self.rebuilds.waiting.push(Rebuild { request, tenant, tag, awaited, pages }),
+            }
+        }
+    }
+
+    /// Hands over the reads of the stripes of pages that are to be rebuilt.
+    #[inline]
+    pub(super) fn read_stripes(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        if !self.rebuilds.waiting.is_empty() {
+            self.read_all_stripes(now_ns, executor);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_all_stripes(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        let (serving, served) = (executor.serving(), self.pending.flash_time.tenant());
+        for Rebuild { request, tenant, tag, awaited, pages } in std::mem::take(&mut self.rebuilds.waiting) {
+            executor.serve(request);
+            self.pending.flash_time.serve(tenant);
+            let mut is_whole = true;
             for (unit, ppn) in pages {
                 let op = host_op(unit, CommandKind::Read, 0, Effect::Read { ppn, map: None });
                 let mut command = Command { tag, awaited, ..self.command_of(&op, &[], 1, None) };
-                let more = self.reading(Some(now_ns), (unit, ppn), (command.read_ns, command.bus_ns));
-                (command.read_ns, command.bus_ns) = more.on(&command);
+                self.age(Some(now_ns), &op, (&[], 1), &mut command);
                 // Of a stripe with two such pages none can be rebuilt.
                 is_whole &= std::mem::take(&mut self.unread).is_empty();
                 self.counters.host.reads += u64::from(self.geometry.mapped_pages);
                 let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
                 let effect = self.content.apply(&op, &[]);
-                self.flush_pending(now_ns, Some(command.die), executor);
                 self.submit(now_ns, command, Member::of(unit, self.planes, pages, effect), executor);
+                if tag != NOBODY {
+                    executor.expects_no_end();
+                    *self.rebuilds.commands.entry(tag).or_default() += 1;
+                }
             }
             self.count_rebuilt(is_whole);
         }
+        executor.serve(serving);
+        self.pending.flash_time.serve(served);
     }
 
     /// A page that could not be read was rebuilt, or not.
@@ -187,11 +252,37 @@ impl<C: Content> Core<C> {
         self.counters.ageing.uncorrectable_pages += u64::from(!is_whole);
     }
 
-    /// The first mapping units of the other pages of a page's stripe.
-    fn stripe_of(&self, (unit, ppn): PageAt) -> Vec<PageAt> {
+    /// The first mapping units of the other pages of a page's stripe, as far as they are programmed: as long as a stripe is not
+    /// complete, the drive has its parity in RAM. `None` if there is no parity.
+    fn stripe_of(&self, (unit, ppn): PageAt) -> Option<Vec<PageAt>> {
+        self.superblocks.as_ref().and_then(|own| self.stripe_in(own, (unit, ppn)))
+    }
+
+    /// As [`Core::stripe_of`], of a page of these superblocks.
+    pub(super) fn stripe_in(&self, superblocks: &Superblocks, (unit, ppn): PageAt) -> Option<Vec<PageAt>> {
+        if self.geometry.parity == 0 {
+            return None;
+        }
         let per_page = self.geometry.units_per_page;
-        let stripe = self.superblocks.as_ref().map(|own| own.stripe_of((unit, ppn / per_page)));
-        stripe.into_iter().flatten().map(|(unit, page)| (unit, page * per_page)).collect()
+        let pages = superblocks.stripe_of((unit, ppn / per_page)).into_iter();
+        let pages = pages.map(|(unit, page)| (unit, page * per_page));
+        let is_programmed = |at: &PageAt| {
+            self.ageing.as_ref().is_some_and(|ageing| ageing.is_programmed(self.block_of(*at), at.1))
+        };
+        Some(pages.filter(is_programmed).collect())
+    }
+}
+
+impl Rebuilds {
+    #[cold]
+    #[inline(never)]
+    fn hold_back(&mut self, tag: u32) -> bool {
+        let Some(left) = self.commands.get_mut(&tag) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            self.commands.remove(&tag);
+        }
+        true
     }
 }
 

@@ -150,13 +150,13 @@ impl<C: Content> Core<C> {
         if self.unread.pop().is_none() {
             return;
         }
-        let stripe = superblocks.stripe_of((at.0, at.1 / per_page));
-        let mut is_whole = !stripe.is_empty();
-        for (unit, page) in stripe {
+        let stripe = self.stripe_in(superblocks, at);
+        let mut is_whole = stripe.is_some();
+        for (unit, ppn) in stripe.unwrap_or_default() {
             let share = &mut shares[superblocks.member_of(unit) as usize];
             share.reads += 1;
-            share.read_ns += self.timing.read_ns(unit, page, slc);
-            self.add_retries(now_ns, (unit, page * per_page), slc, share);
+            share.read_ns += self.timing.read_ns(unit, ppn / per_page, slc);
+            self.add_retries(now_ns, (unit, ppn), slc, share);
             is_whole &= self.unread.pop().is_none();
         }
         self.count_rebuilt(is_whole);

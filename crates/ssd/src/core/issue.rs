@@ -32,6 +32,8 @@ impl<C: Content> Core<C> {
             self.note_zones();
         }
         if self.superblocks.is_some() {
+            // Stripes are read before their superblock is erased.
+            self.read_stripes(now_ns, executor);
             self.issue_sets(now_ns, made, executor);
         } else {
             self.issue_all(now_ns, made, executor);

@@ -368,6 +368,7 @@ impl<C: Content> Core<C> {
             was_mapped = self.ftl.trim(home, &mut self.ops)?;
             let reset = reset.filter(|_| self.takes_zone_commands());
             self.issue(now_ns, Made { reset, ..Made::default() }, executor);
+            self.read_stripes(now_ns, executor);
         }
         Ok(was_mapped)
     }

@@ -1,9 +1,12 @@
 //! Cells that age: the retries of a read by cycles, age and reads, to the nanosecond, and pages that are rebuilt.
 
 use flashweir_ssd::CommandKind::{Copies, Erase, Program, Read};
-use flashweir_trace::Request;
+use flashweir_trace::{Op, Request};
 
-use super::rig::{ERASE, MS, Outcome, PROGRAM, READ, Setting, TRANSFER, drive, read, run, run_both, write};
+use super::rig::{
+    ERASE, MS, Outcome, PAGE, PROGRAM, READ, Setting, TRANSFER, drive, flush, read, run, run_both, sectors,
+    write,
+};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -98,7 +101,7 @@ fn a_retry_is_needed_from_a_nanosecond_on() {
 #[test]
 fn a_retry_is_needed_after_so_many_reads() {
     // 100 reads of the block bring as many errors as are corrected; retries are readings, too.
-    let settings = aged(&[("ageing.gamma", text(LIMIT / 100.5)), ("ageing.reads_of", "block")]);
+    let settings = aged(&[("ageing.gamma", text(LIMIT / 100.4)), ("ageing.reads_of", "block")]);
     let times: Vec<u64> = (1..=160).map(|number| number * MS).collect();
     let found = reads(&settings, &times);
     // The first read is the one after none: 101 of them without a retry, then 50 with one and two readings each.
@@ -217,6 +220,55 @@ fn a_page_that_cannot_be_read_is_rebuilt_of_its_stripe() {
     let (counts, lost) = stripes("0");
     assert_eq!((counts.failed_pages, counts.rebuilt_pages, counts.uncorrectable_pages), (1, 0, 1));
     assert_eq!(of_reads(&lost), 12);
+}
+
+/// Four dies with parity, on which a block can be read once: any later reading of it fails.
+const FRAGILE: [Setting; 7] = [
+    ("channels", "4"),
+    ("alloc.kind", "superblock"),
+    ("alloc.parity", "3"),
+    ("ageing.reads_of", "block"),
+    ("ageing.retries", "0"),
+    ("ageing.soft_bits", "0"),
+    ("op_ratio", "1"),
+];
+
+fn fragile(more: &[Setting]) -> Vec<Setting> {
+    aged(&[&FRAGILE[..], &[("ageing.gamma", text(LIMIT * 1.1))], more].concat())
+}
+
+#[test]
+fn of_a_stripe_that_is_not_complete_only_what_is_programmed_is_read() {
+    // Two pages of three: their parity is not on flash yet.
+    let requests = [write(0, 0), write(MS, 1), read(2 * MS, 0), read(3 * MS, 0)];
+    let outcome = run_both(&fragile(&[]), &requests);
+    let of_reads = outcome.commands.iter().filter(|command| command.0 == Read);
+    assert_eq!(of_reads.map(|command| command.1).collect::<Vec<_>>(), [0, 0, 1]);
+    let counts = outcome.counters.ageing;
+    assert_eq!((counts.failed_pages, counts.rebuilt_pages), (1, 1));
+}
+
+#[test]
+fn a_page_of_the_buffer_leaves_it_when_its_old_version_is_rebuilt() {
+    // Part of a page is written: the old version is read, for the second time, so its stripe is read, too. Slow reads end after the
+    // program; the entry leaves the buffer of one page once, with the last of them, and the next page enters then.
+    let whole: Vec<_> = (0..12).map(|page| write(page * MS, page)).collect();
+    let at = 100 * MS;
+    let late = [read(50 * MS, 1), flush(60 * MS), sectors(at, Op::Write, PAGE + 1, 1)];
+    let late = late.into_iter().chain([write(at, 13), write(at, 14), write(at, 15)]);
+    let requests: Vec<_> = whole.into_iter().chain(late).collect();
+    for read_time in ["10us", "700us"] {
+        let settings = fragile(&[("buffer.bytes", "4KiB"), ("timing.read", read_time)]);
+        let outcome = run(&settings, &requests);
+        let counts = outcome.counters.ageing;
+        assert_eq!((counts.failed_pages, counts.rebuilt_pages), (1, 1));
+        let of_command =
+            |kind| outcome.commands.iter().filter(move |command| command.0 == kind && command.3 >= at);
+        let ends: Vec<_> =
+            of_command(Read).chain(of_command(Program).take(1)).map(|command| command.4).collect();
+        assert_eq!(of_command(Read).count(), 1 + 3, "the old version and its stripe");
+        assert_eq!(outcome.completions()[15], *ends.iter().max().expect("some"), "{read_time}");
+    }
 }
 
 #[test]
