@@ -112,6 +112,9 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         ];
         result["placement"] = groups(&placement, &bytes);
     }
+    if measured.config.ageing.is_on() {
+        result["ageing"] = json!(stats.counters.ageing);
+    }
     crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
     crate::zones::add(result, measured.simulation, stats, measured.config);
     crate::limits::add(result, stats);

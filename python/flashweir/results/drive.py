@@ -153,6 +153,17 @@ class Counters(Section):
     ]
 
 
+class Ageing(Section):
+    """Pages of flash that were not right when they were read."""
+
+    retried_pages: Annotated[int, Field("[read again](../concepts/ageing.md) at least once", "pages")]
+    retries: Annotated[int, Field("read retries")]
+    soft_pages: Annotated[int, Field("decoded softly", "pages")]
+    failed_pages: Annotated[int, Field("that no decoding corrected", "pages")]
+    rebuilt_pages: Annotated[int, Field("of these, rebuilt of their stripe", "pages")]
+    uncorrectable_pages: Annotated[int, Field("of these, lost", "pages")]
+
+
 class Unmapped(Section):
     """Reads where nothing is."""
 

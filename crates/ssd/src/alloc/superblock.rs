@@ -246,9 +246,6 @@ impl Superblocks {
     }
 
     /// The other pages of flash of the stripe of one, parity included: reading them rebuilds it. None without parity.
-    ///
-    /// The entry for a read that fails: such a read takes one of each of these, on other dies, and no data over the host's link.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no read fails yet"))]
     pub(crate) fn stripe_of(&self, (unit, page): PageAt) -> Vec<PageAt> {
         if self.stripe == 0 {
             return Vec::new();

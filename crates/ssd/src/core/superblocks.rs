@@ -165,7 +165,8 @@ impl<C: Content> Core<C> {
         let effect = Effect::Parity { ppn };
         let op = op_of(unit, 1, CommandKind::Program, Purpose::Host, effect);
         let opens = self.open(unit, ppn);
-        let command = Command { opens, ..self.command_of(&op, &[], 1, None) };
+        let mut command = Command { opens, ..self.command_of(&op, &[], 1, None) };
+        self.age(executor.takes_time().then_some(now_ns), &op, (&[], 1), &mut command);
         let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
         let effect = self.content.apply(&op, &[]);
         if executor.takes_time() {
@@ -278,11 +279,13 @@ impl<C: Content> Core<C> {
         self.content.apply(&laid(unit, at, map), &[]);
         let per_page = self.geometry.units_per_page;
         self.erased.owe(unit, at / self.pages_per_block);
+        self.laying((unit, at));
         if ppn.is_multiple_of(per_page)
             && let Some((unit, page)) = superblocks.parity_after(set, u64::from(ppn / per_page))
         {
             self.content.apply(&laid(unit, page * per_page, true), &[]);
             self.erased.owe(unit, page * per_page / self.pages_per_block);
+            self.laying((unit, page * per_page));
         }
     }
 
@@ -316,7 +319,7 @@ impl<C: Content> Core<C> {
                 awaited: made.reset.is_some(),
                 read_ns: 0,
                 bus_ns: 0,
-                program_ns: self.timing.erase_ns(*unit, block, erases),
+                program_ns: self.erasing((*unit, block), self.timing.erase_ns(*unit, block, erases)),
                 ..command_of(&op, Link::new(set, Role::Erase), self.planes)
             };
             if self.pending.multi_plane() && executor.takes_time() {

@@ -1,6 +1,7 @@
 //! Device tests: every timing rule at t - 1 and at t, the order and the gaps of commands. Times are worked out by hand
 //! from four numbers, and both time paths must give them where both apply.
 
+mod ageing;
 mod arbitration;
 mod background;
 mod backpressure;

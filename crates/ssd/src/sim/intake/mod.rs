@@ -304,6 +304,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[inline(never)]
     fn take_up(&mut self) -> Result<(), RunError> {
         while let Some((tag, parts)) = self.array.take_done() {
+            if self.core.is_rebuilding(tag) {
+                continue;
+            }
             match Tag::of(tag) {
                 Tag::Request(tag) => self.end_command(tag, parts),
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),
