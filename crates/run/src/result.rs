@@ -44,8 +44,7 @@ pub(crate) struct Measured<'a> {
 pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let stats = &measured.stats;
     let geometry = measured.simulation.geometry();
-    let counters = &stats.counters;
-    let flash = counters.flash();
+    let (counters, flash) = (&stats.counters, stats.counters.flash());
     let seconds = stats.simulated_ns as f64 / 1e9;
     let requests: u64 = counters.requests.iter().sum();
     let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];

@@ -303,7 +303,7 @@ class PlacementEvents(Section):
 
     invalid_handles: Annotated[int, Field("pages written with a handle that has no group (03h)", "pages")]
     overdue_blocks: Annotated[
-        int, Field("blocks that took no more pages, though not full, because of `ftl.open_time` (00h and 01h)", "blocks")
+        int, Field("blocks that ended before they were full because of `ftl.open_time` (00h and 01h)", "blocks")
     ]
     unwritten_pages: Annotated[int, Field("pages that these had left", "pages")]
     reallocated_blocks: Annotated[int, Field("blocks that valid pages were moved out of (80h)", "blocks")]

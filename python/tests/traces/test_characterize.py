@@ -108,7 +108,8 @@ def test_a_trace_of_headings_alone_is_refused(tmp_path: Path) -> None:
         assert said == f"{trace}: it has no requests; expected a trace of requests"
     trace.write_text("x\ny\n")
     said = refused("simulate", str(trace), "--format", "msr", "--skip-bad", "2")
-    assert said == f"{trace}: it has no requests (bad lines or records that were skipped: 2); expected a trace of requests"
+    skipped = "bad lines or records that were skipped: 2"
+    assert said == f"{trace}: it has no requests ({skipped}); expected a trace of requests"
 
 
 def test_random_writes_have_a_sentence_without_a_share_of_nothing() -> None:

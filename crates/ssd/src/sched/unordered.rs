@@ -1,4 +1,4 @@
-//! What can start in a long queue of [`super::out_of_order`], to whose front come ever more commands that can't: it is found
+//! Commands that can start in a long queue of [`super::out_of_order`], to whose front come ever more that can't: they are found
 //! without looking at those. Commands that keep no order with others of their units are reads, and those of which no page is
 //! known; of the others only the first of each unit can start.
 

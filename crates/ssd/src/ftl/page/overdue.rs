@@ -10,7 +10,7 @@ use super::PageFtl;
 pub(in crate::ftl) struct Deadline {
     /// Longest time that a block takes pages of the host, ns.
     limit_ns: Option<u64>,
-    /// The present, as it was told last, ns.
+    /// The present of the last request, ns.
     now_ns: u64,
     /// Before this no open block is overdue, ns; none that is open has a limit without it.
     next_ns: Option<u64>,
