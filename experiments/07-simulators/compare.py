@@ -172,6 +172,13 @@ def cases(names: Sequence[str], only: str) -> Iterator[tuple[dict[str, Any], dic
                 yield which | {"seed": seed}, drive, overwritten(case, drive, seed)
 
 
+def spare_of(which: Mapping[str, Any]) -> Settings:
+    """Settings with which a run in steady state is made here once more, if any."""
+    return next((case.get("spare", {}) for case in SPEC["steady"]
+                 if which["group"] == "steady" and which["victim"] == "greedy" and case["of"] == which["of"]
+                 and case["drive"]["blocks_per_unit"] == which["blocks"]), {})  # fmt: skip
+
+
 def main(arguments: Sequence[str]) -> int:
     """Runs what has a path and merges it with what the file has."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
@@ -193,6 +200,8 @@ def main(arguments: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             theirs = RUNNERS[which["of"]](programs[which["of"]], drive, requests, Path(folder))
             rows.append({**which, "theirs": theirs, "ours": ours(drive, requests, Path(folder))})
+            if spare := spare_of(which):
+                rows[-1]["ours_spare"] = ours({**drive, **spare}, requests, Path(folder))
         print(rows[-1], file=sys.stderr, flush=True)
     rows += micros(programs, given.only)
     text = ",\n".join(json.dumps(row) for row in rows)

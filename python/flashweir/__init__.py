@@ -26,31 +26,31 @@ from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError, __version__
 from flashweir.api import presets, refusals, renamed, schema, simulate, trace_convert, trace_generate, trace_info
-from flashweir.diagnosis import diagnose
-from flashweir.drive import Drive
 from flashweir.notices import FlashweirWarning
 from flashweir.parts import LatencyParts
-from flashweir.probing import probe
-from flashweir.replaying import recover_log, replay
 from flashweir.result import Result
 from flashweir.results.section import Section
-from flashweir.serving import LiveDrive, serve
 
 if TYPE_CHECKING:
     from flashweir.benchmark import bench
     from flashweir.bundles import bundle, check_bundle
     from flashweir.character import characterize
     from flashweir.collecting import collect
+    from flashweir.diagnosis import diagnose
+    from flashweir.drive import Drive
     from flashweir.endurance import lifetime
     from flashweir.fio.results import read_fio
     from flashweir.fitting import fit
     from flashweir.healthlogs import health
     from flashweir.importing.api import import_drive
     from flashweir.policies import compare, judge
+    from flashweir.probing import probe
+    from flashweir.replaying import recover_log, replay
     from flashweir.reports.api import report
     from flashweir.reproduction import reproduce
     from flashweir.results.schema import result_schema
     from flashweir.searching import search
+    from flashweir.serving import LiveDrive, serve
     from flashweir.sweeps import read_sweep, sweep
 
 __all__ = [
@@ -101,30 +101,39 @@ __all__ = [
 
 # Modules that take time to import are imported when their function is first asked for.
 _MODULES = {
+    "Drive": "flashweir.drive",
+    "LiveDrive": "flashweir.serving",
     "bench": "flashweir.benchmark",
     "bundle": "flashweir.bundles",
     "characterize": "flashweir.character",
     "check_bundle": "flashweir.bundles",
     "collect": "flashweir.collecting",
     "compare": "flashweir.policies",
+    "diagnose": "flashweir.diagnosis",
     "fit": "flashweir.fitting",
     "health": "flashweir.healthlogs",
     "import_drive": "flashweir.importing.api",
     "judge": "flashweir.policies",
     "lifetime": "flashweir.endurance",
+    "probe": "flashweir.probing",
     "read_fio": "flashweir.fio.results",
     "read_sweep": "flashweir.sweeps",
+    "recover_log": "flashweir.replaying",
+    "replay": "flashweir.replaying",
     "report": "flashweir.reports.api",
     "reproduce": "flashweir.reproduction",
     "result_schema": "flashweir.results.schema",
     "search": "flashweir.searching",
+    "serve": "flashweir.serving",
     "sweep": "flashweir.sweeps",
 }
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
+        found = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

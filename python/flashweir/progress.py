@@ -1,6 +1,8 @@
-"""The progress bar: on a terminal only, and only for what takes longer than two seconds."""
+"""Progress of a run: a bar on a terminal, for what takes longer than two seconds; elsewhere a line now and then."""
 
 import sys
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from flashweir.notices import is_quiet
@@ -10,6 +12,8 @@ if TYPE_CHECKING:
 
 # A run that is over sooner needs no bar.
 PATIENCE_S = 2.0
+# Where there is no terminal: seconds up to the first line, and between two.
+FIRST_LINE_S, LINE_S = 20.0, 60.0
 
 _LABELS = {"precondition": "preconditioning", "run": "running", "alone": "running alone", "trace": "trace"}
 
@@ -56,6 +60,40 @@ class ProgressBar:
         self._bar.update(self._tasks[phase], completed=fraction or 0.0, total=total, rate=rate)
         self._bar.refresh()
         return True
+
+
+class ProgressLines:
+    """The same for a log file: a line after twenty seconds, then one a minute."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._next_s = clock() + FIRST_LINE_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, state: dict[str, Any]) -> bool:
+        """Writes `state`, if it is time for a line. Never stops the work."""
+        now = self._clock()
+        if now < self._next_s or is_quiet():
+            return True
+        self._next_s = now + LINE_S
+        phase, fraction = str(state["phase"]), state["fraction"]
+        parts = [
+            _LABELS.get(phase, phase) + (f" {state['tenant']}" if "tenant" in state else ""),
+            f"{state['done']:,} done" if fraction is None else f"{fraction:.0%}",
+            state.get("note", ""),
+        ]
+        print(", ".join(part for part in parts if part), file=self._stream, flush=True)
+        return True
+
+
+def progress_on(stream: TextIO) -> ProgressBar | ProgressLines:
+    """A bar where there is a terminal to draw it on, lines elsewhere."""
+    return ProgressBar(stream) if stream.isatty() and not is_quiet() else ProgressLines(stream)
 
 
 def bar_on_terminal() -> ProgressBar | None:

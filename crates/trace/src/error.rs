@@ -105,6 +105,14 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// The trace was read to its end, and has no request: headings only, or lines that were all skipped.
+    #[error("{path}: it has no requests{detail}; expected a trace of requests")]
+    NoRequests {
+        /// The file.
+        path: PathBuf,
+        /// In brackets, lines or records that are none, if there are any.
+        detail: String,
+    },
     /// A generator spec, a `--columns` spec or a format name that can't be understood.
     #[error("{what} {found:?}: {expected}")]
     Spec {

@@ -4,6 +4,7 @@ Every failure is one line on standard error that starts with `error:`; the exit 
 that failed, 130 for Ctrl-C. Modules that take time or memory are imported where they are used.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
 from flashweir.cli import coercion, completion, streams
 from flashweir.cli.common import Stopped, quietly
+from flashweir.whole import STANDARD
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 
@@ -77,6 +79,8 @@ def application(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
 def _asked(given: Sequence[str]) -> Sequence[str]:
     """The command that a command line calls; all where it calls none, or asks for help or completions."""
     first = next((word for word in given if word not in ("--quiet", "-q")), "")
+    if first == "--version":
+        return ()
     return (first,) if first in COMMANDS and completion.VARIABLE not in os.environ else tuple(COMMANDS)
 
 
@@ -115,10 +119,8 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except typer.TyperException as error:
         code = fail(error.format_message(), BAD_INPUT)
-    except (ConfigError, TraceError, DeviceError) as error:
-        code = fail(str(error), BAD_INPUT)
     except FlashweirError as error:
-        code = fail(str(error), getattr(error, "exit_code", FAILED))
+        code = _failed(error)
     except (Stopped, KeyboardInterrupt) as error:
         code = fail(f"stopped by Ctrl-C{': ' if str(error) else ''}{error}", INTERRUPTED)
     except BrokenPipeError:
@@ -130,6 +132,16 @@ def main() -> NoReturn:
     except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs a command
         code = fail(f"internal error, please report it: {type(error).__name__}: {error}", FAILED)
     sys.exit(_flushed(code))
+
+
+def _failed(error: FlashweirError) -> int:
+    """Says why a command failed, but not that the reader of standard output has gone."""
+    said = str(error)
+    if said.startswith(f"{STANDARD}: ") and os.strerror(errno.EPIPE) in said:
+        streams.abandon_output()
+        return FAILED
+    bad_input = isinstance(error, ConfigError | TraceError | DeviceError)
+    return fail(said, BAD_INPUT if bad_input else getattr(error, "exit_code", FAILED))
 
 
 def _check_empty(given: Sequence[str]) -> None:

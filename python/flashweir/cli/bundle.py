@@ -1,6 +1,8 @@
 """`flashweir bundle` and `flashweir check-bundle`: results in an archive that others can check."""
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,14 +53,11 @@ def bundle(
         raise ConfigError(f"--base {base}: expected a folder")
     target = output or Path(f"{Path(sources[0]).absolute().name.removesuffix('.json')}.tar.zst")
     inputs = [*sources, *([] if report is None else [str(report)])]
-    check_outputs({"-o": target}, inputs, force=force, kinds={"-o": "bundle"}, files=["-o"])
-    from flashweir.bundles.contents import digest
-
+    check_outputs({"-o": target}, inputs, force=force, kinds={"-o": "bundle"})
     try:
-        found = bundles.bundle(sources[0] if len(sources) == 1 else sources, target, **options)
+        found, sha256, size = _packed(sources[0] if len(sources) == 1 else sources, target, options)
     except KeyboardInterrupt as interrupt:
         raise Stopped("nothing was written") from interrupt
-    sha256, size = digest(target)
     out = console()
     out.print(f"{target}: {_held(found)}, {len(found['files']):,} files, {size:,} bytes", soft_wrap=True)
     out.print(f"sha256 {sha256}", soft_wrap=True)
@@ -95,6 +94,20 @@ def check_bundle(
     else:
         _print(found)
     _fail(path, found)
+
+
+def _packed(source: str | list[str], target: Path, options: dict[str, Any]) -> tuple[Mapping[str, Any], str, int]:
+    """Writes the archive; its manifest, hash and size. Standard output gets it when it is complete."""
+    from flashweir.bundles.contents import digest
+
+    if str(target) != STANDARD:
+        return bundles.bundle(source, target, **options), *digest(target)
+    with tempfile.TemporaryDirectory(prefix="flashweir-bundle-") as scratch:
+        file = Path(scratch) / "bundle.tar.zst"
+        found = bundles.bundle(source, file, **options)
+        with file.open("rb") as packed:
+            shutil.copyfileobj(packed, sys.stdout.buffer)
+        return found, *digest(file)
 
 
 def _held(manifest: Mapping[str, Any]) -> str:

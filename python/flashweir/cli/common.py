@@ -15,7 +15,7 @@ from flashweir._native import ConfigError
 from flashweir.cli.outputs import standard_output_is_taken
 from flashweir.notices import be_quiet, is_quiet
 from flashweir.options.option import Row
-from flashweir.progress import bar_on_terminal
+from flashweir.progress import progress_on
 from flashweir.results.section import Section
 
 if TYPE_CHECKING:
@@ -91,13 +91,10 @@ def show(fields: Section, json_to: str | None) -> None:
 
 
 def watched(run: Callable[[api.Progress | None], T]) -> T:
-    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on."""
-    bar = bar_on_terminal()
+    """Runs until done or Ctrl-C, with a progress bar where there is a terminal to draw it on, and lines elsewhere."""
     try:
-        if bar is None:
-            return run(None)
-        with bar:
-            return run(bar.update)
+        with progress_on(sys.stderr) as shown:
+            return run(shown.update)
     except KeyboardInterrupt as interrupt:
         raise Stopped(str(interrupt)) from interrupt
 
@@ -109,7 +106,7 @@ def watched_sweep(directory: Path | None, run: "Callable[[SweepProgress], T]") -
         directory: where its runs are kept; None if they are not.
         run: takes the function that is called with the progress of the sweep.
     """
-    from flashweir.sweeps.terminal import progress_on
+    from flashweir.sweeps.terminal import progress_on as of_sweep
 
     last: list[State] = []
 
@@ -118,7 +115,7 @@ def watched_sweep(directory: Path | None, run: "Callable[[SweepProgress], T]") -
         return shown.update(state)
 
     try:
-        with progress_on(sys.stderr) as shown:
+        with of_sweep(sys.stderr) as shown:
             return run(tell)
     except KeyboardInterrupt as interrupt:
         done = f"{last[0].ready + last[0].done:,} of {last[0].total:,}" if last else "no"

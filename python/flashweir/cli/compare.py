@@ -20,7 +20,7 @@ from flashweir.cli.common import (
     write_text,
 )
 from flashweir.cli.derived import takes
-from flashweir.cli.outputs import Force, check_outputs
+from flashweir.cli.outputs import Force, check_folder, check_outputs
 from flashweir.notices import say
 from flashweir.options.many import Seeds
 from flashweir.options.option import Row, options_of
@@ -84,6 +84,7 @@ def compare(
     shared = {name: options.pop(name) for name in options_of(compared) if name in options}
     baseline, latency = shared.pop("baseline", None), shared.pop("latency", None)
     output = shared.pop("directory", None)
+    check_folder("-o", output)
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
     outputs = {"--json": json_to, "--html": html, "--markdown": markdown}
     if "resume" in shared and output is None:

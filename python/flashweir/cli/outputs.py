@@ -171,8 +171,15 @@ def rewrite(option: str, target: str, write: Callable[[str], T]) -> T:
     return done
 
 
+def check_folder(option: str, folder: Path | None) -> None:
+    """Refuses standard output where a folder is written."""
+    if str(folder) == STANDARD:
+        raise ConfigError(f"{option} -: expected the name of a folder: standard output is none (./- is one)")
+
+
 def check_figures(folder: Path | None, *, force: bool) -> None:
     """Refuses a folder for figures that can't be made, or that holds figures already without `force`."""
+    check_folder("--figures", folder)
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():

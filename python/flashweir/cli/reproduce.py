@@ -11,7 +11,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, Stopped, console, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.outputs import Force, check_existing, check_figures, check_outputs
+from flashweir.cli.outputs import Force, check_existing, check_figures, check_folder, check_outputs
 from flashweir.options.option import Row, options_of
 from flashweir.options.pages import Html
 from flashweir.reports.api import report as reported
@@ -90,6 +90,7 @@ def _check(figures: Path | None, format: str | None, output: Path | None) -> Non
         raise ConfigError("--format goes with --figures DIR")
     options_of(reported)["format"].option.check("format", format)
     for option, folder in (("--figures", figures), ("-o", output)):
+        check_folder(option, folder)
         if folder is not None and folder.exists() and not folder.is_dir():
             raise ConfigError(f"{option} {folder}: expected a folder")
         if folder is not None and not folder.absolute().parent.is_dir():

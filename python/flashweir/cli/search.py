@@ -11,7 +11,7 @@ from flashweir._native import FlashweirError
 from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import Json, console, watched_sweep, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.outputs import Force, check_outputs
+from flashweir.cli.outputs import Force, check_folder, check_outputs
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
 
@@ -32,6 +32,7 @@ def search(
     # Sums in one order on any machine; matrices of a search are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     directory = options.pop("directory", None)
+    check_folder("-o", directory)
     found = watched_sweep(
         directory, lambda progress: searching.search(spec, directory, force=force, progress=progress, **options)
     )

@@ -11,7 +11,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.assumptions import of_sweep, print_of
 from flashweir.cli.common import Json, console, watched_sweep, write_json
 from flashweir.cli.derived import takes
-from flashweir.cli.outputs import Force, check_output
+from flashweir.cli.outputs import Force, check_folder, check_output
 from flashweir.options.many import memory_of
 from flashweir.options.option import Row
 from flashweir.options.target import DryRun
@@ -41,6 +41,7 @@ def sweep(
         sweeps.backend_for(options.get("on", "local"))
         _estimate(spec, options.get("threads"), options.get("reuse", []), json_to)
         return
+    check_folder("-o", options.get("directory"))
     if "directory" not in options and str(spec) == STANDARD:
         raise ConfigError("SPEC.toml -: expected -o DIR with it, as there is no name to make one of")
     directory = options.pop("directory", Path(f"{spec.stem}.sweep"))

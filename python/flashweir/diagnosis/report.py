@@ -72,8 +72,9 @@ def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
     picture = diagnosis["picture"]["request"]
     lead = cloud(diagnosis) if picture else None
     ill: list[Block] = [Text("A part of the drive is bad.", alert=True)] if diagnosis["verdict"] == "ill" else []
-    said = [f"{NAMES[name]}: {one['verdict']}: {one['reason']}." for name, one in diagnosis["symptoms"].items()]
-    found = [section([diagnosis["sentence"], *said], lead, ill)]
+    parts = diagnosis["symptoms"].items()
+    said = [(NAMES[name], [one["verdict"], one["reason"].replace("`", "")]) for name, one in parts]
+    found = [section([diagnosis["sentence"]], lead, ill), Section("Parts of the drive", [Facts(said)])]
     if symptoms := _symptoms(diagnosis):
         found.append(Section("Signs in the log", symptoms))
     if picture and (seen := above(diagnosis)):

@@ -106,8 +106,13 @@ def lifetime(
         rated = rating(device, plan["config"], cell, cycles)
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 
+        stretches = dict.fromkeys(chosen_seeds, 0)
+
         def run(count: float, seed: int) -> Result:
-            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=progress, set=settings)
+            stretches[seed] += 1
+            place = f"seed {len([one for one in stretches.values() if one])} of {len(stretches)}"
+            noted = _noted(progress, f"{place}, stretch {stretches[seed]}")
+            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=settings)
 
         found = [
             _of_seed(run, streams, seed, rated=rated.cycles, tolerance=tolerance, full=full) for seed in chosen_seeds
@@ -118,6 +123,11 @@ def lifetime(
     request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
+
+
+def _noted(progress: Progress | None, note: str) -> Progress | None:
+    """Progress whose states have a note: the place of a run among others."""
+    return None if progress is None else lambda state: progress({**state, "note": note})
 
 
 def _plan(

@@ -256,6 +256,8 @@ def _sure(metric: str, group: Sequence[Row]) -> str:
     count = f"of {len(group)}"
     if metric not in BETTER:
         return f"significant in {sum(bool(row['significant']) for row in group)} {count} at 5 % (Holm)"
+    if len(group) == 1:
+        return f"{'a' if group[0]['significant'] else 'no'} significant difference (5 %, Holm)"
     better, worse = judged.count("better"), judged.count("worse")
     rest = len(group) - better - worse
     parts = [f"better in {better} {count}", f"worse in {worse}"]

@@ -220,6 +220,7 @@ def test_named_workloads_are_streams() -> None:
         ((QUICK, "--power-cut", "1ms", "--power-cut", "7"), "a number of random cuts stands alone"),
         ((QUICK, "--power-cut", "7", "--set", "ftl.kind=direct"), "ftl.kind=direct"),
         ((QUICK, "--frob"), "--frob"),
+        (("a=zipf:",), "the workload alone, zipf:, or --workload a=zipf: to name it"),
     ],
 )
 def test_bad_input_is_one_line_that_names_it(args: tuple[str, ...], words: str, tmp_path: Path) -> None:
@@ -280,6 +281,7 @@ def test_addresses_beyond_the_drive_are_refused_or_folded() -> None:
 
 
 def test_usage_errors_outside_simulate() -> None:
+    assert "expected one that is there, or a simulated drive such as sim:tlc" in refused("bench", "nope")
     assert "frob" in refused("frob")
     assert refused("trace")
     assert "TRACE" in refused("trace", "info")

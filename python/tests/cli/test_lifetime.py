@@ -51,6 +51,20 @@ def test_fast_forward_gives_what_the_full_run_gives(workload: str) -> None:
     assert run.wear.mean == pytest.approx(400, rel=0.02)
 
 
+def test_progress_names_the_seed_and_the_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def telling(*args: Any, progress: Any, **options: Any) -> Any:
+        progress({"phase": "run"})
+        return simulate(*args, **options)
+
+    monkeypatch.setattr("flashweir.endurance.api.simulate", telling)
+    states: list[dict[str, Any]] = []
+    lifetime(RANDOM, cycles=30, seeds=2, progress=states.append, **DRIVE)
+    notes = [state["note"] for state in states]
+    count = notes.index("seed 2 of 2, stretch 1")
+    assert notes[:count] == [f"seed 1 of 2, stretch {1 + n}" for n in range(count)]
+    assert notes[count:] == [f"seed 2 of 2, stretch {1 + n}" for n in range(len(notes) - count)]
+
+
 @pytest.mark.parametrize("precondition", ["empty", "on-read", "full"])
 def test_the_first_fill_of_an_empty_drive_is_a_cycle(precondition: str) -> None:
     """It needs no erase, but wears the blocks as any other: at a rating of 30 it is a thirtieth of the life."""

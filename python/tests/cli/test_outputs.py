@@ -253,6 +253,9 @@ def test_standard_input_and_output_stand_for_files(made: Path) -> None:
     generated = piped("trace", "generate", SMALL, "-", "--to", "parquet")[0]
     assert pl.read_parquet(io.BytesIO(generated)).height == 200
     assert piped("compare", SMALL, "--policies", "page+none", "--seeds", "1", "--markdown", "-")[0].startswith(b"#")
+    bundle, said = piped("bundle", str(made / "run.json"), "-o", "-")
+    assert said.startswith("-: a result, ")
+    assert b"equal: " in piped("check-bundle", "-", given=bundle)[0]
 
 
 def test_what_can_not_go_through_a_pipe_says_so(made: Path) -> None:
@@ -268,6 +271,10 @@ def test_what_can_not_go_through_a_pipe_says_so(made: Path) -> None:
         (("import", "mqsim", "-", "-", "--mix", "m.toml"), "both files can't be standard input"),
         (("compare", "-", "--policies", "page+none"), "what runs several times reads its traces several times"),
         (("sweep", "-"), "expected -o DIR with it"),
+        (("sweep", str(made / "s.toml"), "-o", "-"), "-o -: expected the name of a folder"),
+        (("report", str(made / "run.json"), "--figures", "-"), "--figures -: expected the name of a folder"),
+        (("compare", SMALL, "--policies", "page+none", "-o", "-"), "-o -: expected the name of a folder"),
+        (("reproduce", "zhu2017", "-o", "-"), "-o -: expected the name of a folder"),
     ):
         assert message in piped(*args, given=msr, code=2)[1], args
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flashweir.progress import ProgressBar, bar_on_terminal
+from flashweir.progress import ProgressBar, ProgressLines, bar_on_terminal, progress_on
 
 
 class Terminal(io.StringIO):
@@ -58,3 +58,19 @@ def test_there_is_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert bar_on_terminal() is None
     monkeypatch.setattr("sys.stderr", Terminal())
     assert bar_on_terminal() is not None
+    assert isinstance(progress_on(Terminal()), ProgressBar)
+    assert isinstance(progress_on(io.StringIO()), ProgressLines)
+
+
+def test_without_a_terminal_lines_are_written_now_and_then() -> None:
+    stream, now = io.StringIO(), [100.0]
+    with ProgressLines(stream, lambda: now[0]) as lines:
+        for now[0], done in ((119.9, 10_000), (120.0, 20_000), (179.9, 30_000), (180.0, 40_000)):
+            assert lines.update({**state(0.1, done), "note": "seed 1 of 3, stretch 2"})
+        now[0] = 240.0
+        assert lines.update(state(0.1, 70, "alone", None) | {"tenant": "a"})
+    assert stream.getvalue().splitlines() == [
+        "running, 20%, seed 1 of 3, stretch 2",
+        "running, 40%, seed 1 of 3, stretch 2",
+        "running alone a, 70 done",
+    ]

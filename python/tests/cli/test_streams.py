@@ -42,7 +42,13 @@ def test_closed_messages_take_no_place_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_gone_ends_it_without_a_word() -> None:
-    for args in ([*COMMAND, "schema"], [*SIMULATE, "--json", "-"]):
+    for args in (
+        [*COMMAND, "schema"],
+        [*SIMULATE, "--json", "-"],
+        [*SIMULATE, "--requests", "-", "--quiet"],
+        [*COMMAND, "trace", "generate", QUICK, "-", "--to", "msr", "--quiet"],
+        [*COMMAND, "lifetime", QUICK, *SMALL_SETTINGS, "--seed", "1", "--html", "-", "--quiet"],
+    ):
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "wb") as gone:

@@ -12,6 +12,7 @@ from flashweir import TraceError, diagnose, simulate
 from flashweir.charts.model import Cloud
 from flashweir.charts.plotly import figure
 from flashweir.diagnosis import report
+from flashweir.reports.model import Facts, Text
 
 # An empty drive is written twice over at random, as long as its healthy form needs no copies worth speaking of.
 WORKLOAD = "random:span=96MiB,size=4KiB,count=48000,seed=5"
@@ -137,6 +138,17 @@ def test_outputs_that_can_not_be_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_log_raises(tmp_path: Path) -> None:
     with pytest.raises(TraceError):
         diagnose(tmp_path / "nothing")
+
+
+def test_the_page_begins_with_one_sentence_and_lists_the_parts(tmp_path: Path) -> None:
+    found = diagnose(log(tmp_path)).to_dict()
+    lead, parts = report.sections(found)[:2]
+    said = [block.text for block in lead.blocks if isinstance(block, Text) and block.lead]
+    assert said == [found["sentence"]]
+    (facts,) = parts.blocks
+    assert isinstance(facts, Facts)
+    assert [name for name, _ in facts.facts] == list(report.NAMES.values())
+    assert all("`" not in line for _, lines in facts.facts for line in lines)
 
 
 def test_the_picture_of_a_log_of_one_address() -> None:

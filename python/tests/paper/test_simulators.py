@@ -17,6 +17,15 @@ FOLDER = ROOT / "experiments" / "07-simulators"
 MODULES = ("to_mqsim", "mqsim", "ssdsim", "compare", "tables")
 
 
+def test_erases_that_the_text_quotes_are_those_of_the_results() -> None:
+    rows = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    spare = [row for row in rows if "ours_spare" in row]
+    ours, theirs = (sum(row[side]["erases"] for row in spare) / len(spare) for side in ("ours_spare", "theirs"))
+    text = " ".join((FOLDER / "README.md").read_text(encoding="utf-8").split())
+    assert f"erases {ours:,.0f} blocks, MQSim {theirs:,.0f} (means of three seeds" in text
+    assert len(spare) == 3
+
+
 @pytest.fixture(scope="module")
 def modules() -> Iterator[dict[str, ModuleType]]:
     with pytest.MonkeyPatch.context() as patch:

@@ -38,6 +38,14 @@ def test_the_first_metric_that_differs_decides() -> None:
     assert "intervals" not in picture.note
 
 
+def test_of_one_comparison_it_is_said_once_whether_it_is_sure() -> None:
+    for significant, verdict in ((True, "a significant difference (5 %, Holm)"), (False, "no significant difference")):
+        one = row("write_amplification", "fifo", 0.25, significant=significant) | {"low": 0.2, "high": 0.3}
+        said = " ".join(finding.of_comparison(pl.DataFrame([one]), ["write_amplification"], []))
+        assert verdict in said
+        assert "of 1" not in said
+
+
 def test_the_page_of_a_sweep_without_differences_says_so(tmp_path: Path) -> None:
     spec = {
         "workloads": "sequential:span=8MiB,size=4KiB,count=500,write=1",

@@ -99,6 +99,24 @@ def test_an_empty_trace_is_refused(tmp_path: Path) -> None:
     assert not page.exists()
 
 
+def test_a_trace_of_headings_alone_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "heading.csv"
+    trace.write_text("time,op,lba,size\n")
+    columns = ("--columns", "time=time:us,op=op,lba=lba:bytes,size=size:bytes")
+    for command in (("simulate",), ("trace", "characterize"), ("trace", "info")):
+        said = refused(*command, str(trace), *columns)
+        assert said == f"{trace}: it has no requests; expected a trace of requests"
+    trace.write_text("x\ny\n")
+    said = refused("simulate", str(trace), "--format", "msr", "--skip-bad", "2")
+    skipped = "bad lines or records that were skipped: 2"
+    assert said == f"{trace}: it has no requests ({skipped}); expected a trace of requests"
+
+
+def test_random_writes_have_a_sentence_without_a_share_of_nothing() -> None:
+    found = package.characterize("random:count=1000,span=1GiB")
+    assert "and none of the data comes one piece after the other" in found.suite.reason
+
+
 def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
     target = tmp_path / "character.json"
     said = flashweir("trace", "characterize", str(SHIPPED_TRACE)).out

@@ -92,9 +92,10 @@ pub(super) fn verdict(writes: &Counts) -> Verdict {
         (Suite::Buffer, reason)
     } else if sequential <= MAJORITY && scattered > local && local + scattered > MAJORITY {
         let reason = format!(
-            "{} of the writes are short and far from those just before, and only {} of the data comes one piece after \
+            "{} of the writes are short and far from those just before, and {}{} of the data comes one piece after \
              the other, so it matters how finely the drive keeps track of where each piece lies.",
             percent(scattered),
+            if sequential > 0.0 { "only " } else { "" },
             percent(sequential)
         );
         (Suite::Mapping, reason)

@@ -119,7 +119,9 @@ fn make(survey: &Survey, options: &OpenOptions) -> Result<File, Error> {
     let refuse = |detail: &str| Error::Target { path: survey.path.clone(), detail: detail.into() };
     survey.check_name(options.erase.as_deref())?;
     if options.size_bytes.is_none() {
-        return Err(refuse("there is no such file; expected one that is there"));
+        return Err(refuse(
+            "there is no such file or drive; expected one that is there, or a simulated drive such as sim:tlc",
+        ));
     }
     if options.seen.is_some() {
         return Err(refuse("it is gone since it was looked at; expected the same file or drive"));

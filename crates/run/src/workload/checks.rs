@@ -11,13 +11,29 @@ use crate::tenant::{Shape, WorkloadSpec};
 /// The generator that a workload is, with the seed of the run; none if it is a trace.
 pub(crate) fn generator(workload: &WorkloadSpec, seed: Option<u64>) -> Result<Option<Spec>, TraceError> {
     if workload.spec.path().exists() || !Spec::is_spec(&workload.spec) {
-        return Ok(None);
+        return if workload.spec.path().exists() {
+            Ok(None)
+        } else {
+            check_name(&workload.spec).map(|()| None)
+        };
     }
     let spec = Spec::parse(&workload.spec)?;
     Ok(Some(match seed {
         Some(seed) => spec.with_seed(seed),
         None => spec,
     }))
+}
+
+/// Refuses the name of a file that is not there, where it is a named generator.
+fn check_name(text: &str) -> Result<(), TraceError> {
+    match text.split_once('=') {
+        Some((name, spec)) if !name.contains([':', '/']) && Spec::is_spec(spec) => Err(TraceError::Spec {
+            what: "workload".to_owned(),
+            found: text.to_owned(),
+            expected: format!("expected the workload alone, {spec}, or --workload {text} to name it"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The name of the stream that a workload is.

@@ -137,6 +137,18 @@ fn with_managed_channels() {
 }
 
 #[test]
+fn with_cells_that_age() {
+    // Blocks that need no retry, some, soft decoding, and such that can't be read.
+    assert_every_key_acts(&[&[
+        ("ageing.kind", "power-law"),
+        ("ageing.cycles", "2500"),
+        ("ageing.retention", "300"),
+        ("ageing.spread", "1.5"),
+        ("ageing.gamma", "0.0001"),
+    ]]);
+}
+
+#[test]
 fn with_a_map_on_flash() {
     let drive = [("ftl.kind", "dftl"), ("ftl.cache_bytes", "2KiB"), ("op_ratio", "0.75")];
     assert_every_key_acts(&[

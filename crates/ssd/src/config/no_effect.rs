@@ -1,6 +1,7 @@
 //! Settings that change nothing on a drive, because of others: a grid over many keys may cross them. They are set back to
 //! their defaults, and the result says so; a drive that has such a setting is the one that does not.
 
+mod ageing;
 mod background;
 mod flash;
 mod host;
@@ -37,6 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
     zones::ZONES
         .iter()
         .chain(&slc::CELLS)
+        .chain(&ageing::AGEING)
         .chain(&placement::PLACEMENT)
         .chain(&managed::MANAGED)
         .chain(&TABLE)

@@ -276,8 +276,12 @@ impl<P: Probe> Events<P> {
                 self.probe.command(command, &active.course(now, parts));
             }
             if is_awaited {
-                let for_mapping = command.purpose == Purpose::Mapping;
-                self.parts.push(if for_mapping { parts.for_mapping() } else { parts });
+                self.parts.push(parts);
+                if command.purpose == Purpose::Mapping
+                    && let Some(last) = self.parts.last_mut()
+                {
+                    *last = last.for_mapping();
+                }
             }
         }
         if is_awaited {
@@ -359,6 +363,10 @@ impl<P: Probe> Executor for Events<P> {
             };
             self.enqueue(command, pages, (chain, replaces), (now_ns, handed));
         }
+    }
+
+    fn expects_no_end(&mut self) {
+        self.submitted -= 1;
     }
 
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Queued;
+use super::lengths::Lengths;
+use super::{Queued, work};
 
 /// Commands of a piece, at most.
 const LENGTH: usize = 128;
@@ -17,6 +18,9 @@ pub(crate) struct Chunks {
     more: VecDeque<VecDeque<Queued>>,
     /// Commands of `more`.
     in_more: usize,
+    /// Lengths of the pieces of `more`, behind those of pieces that are gone.
+    lengths: Lengths,
+    gone: usize,
 }
 
 impl Chunks {
@@ -52,6 +56,9 @@ impl Chunks {
         if self.more.is_empty() || place < self.first.len() {
             return self.first.get(place);
         }
+        if place + 1 == self.len() {
+            return self.back();
+        }
         let (piece, place) = self.find(place - self.first.len())?;
         self.more[piece].get(place)
     }
@@ -69,10 +76,12 @@ impl Chunks {
         if place == self.len() {
             if self.more.back().is_none_or(|last| last.len() == LENGTH) {
                 self.more.push_back(VecDeque::with_capacity(LENGTH));
+                self.lengths.push(0);
             }
             if let Some(last) = self.more.back_mut() {
                 last.push_back(queued);
                 self.in_more += 1;
+                self.lengths.add(self.gone + self.more.len() - 1, 1);
             }
         } else if place < self.first.len() {
             self.first.insert(place, queued);
@@ -80,16 +89,27 @@ impl Chunks {
                 let split = self.first.split_off(LENGTH / 2);
                 self.in_more += split.len();
                 self.more.push_front(split);
+                self.measure();
             }
         } else if let Some((piece, place)) = self.find(place - self.first.len()) {
             let into = &mut self.more[piece];
             into.insert(place, queued);
+            self.in_more += 1;
             if into.len() > LENGTH {
                 let split = into.split_off(LENGTH / 2);
                 self.more.insert(piece + 1, split);
+                self.measure();
+            } else {
+                self.lengths.add(self.gone + piece, 1);
             }
-            self.in_more += 1;
         }
+    }
+
+    /// Measures all pieces anew, as they are now: lengths alone, and at most once for half a piece of commands that were put into
+    /// the middle.
+    #[cold]
+    fn measure(&mut self) {
+        (self.lengths, self.gone) = (self.more.iter().map(VecDeque::len).collect(), 0);
     }
 
     /// Takes out the first command.
@@ -112,6 +132,9 @@ impl Chunks {
         self.in_more -= 1;
         if self.more[piece].is_empty() {
             self.more.remove(piece);
+            self.measure();
+        } else {
+            self.lengths.take(self.gone + piece, 1);
         }
         queued
     }
@@ -123,41 +146,53 @@ impl Chunks {
             && let Some(next) = self.more.pop_front()
         {
             self.in_more -= next.len();
+            self.lengths.take(self.gone, next.len());
+            self.gone += 1;
+            if self.more.is_empty() {
+                self.lengths.clear();
+                self.gone = 0;
+            } else if self.gone > 2 * self.more.len() + 16 {
+                self.measure();
+            }
             self.first = next;
         }
     }
 
     /// The piece of `more`, and the place in it, of the command at a place of `more`.
-    fn find(&self, mut place: usize) -> Option<(usize, usize)> {
-        for (piece, commands) in self.more.iter().enumerate() {
-            if place < commands.len() {
-                return Some((piece, place));
-            }
-            place -= commands.len();
-        }
-        None
+    fn find(&self, place: usize) -> Option<(usize, usize)> {
+        let (piece, place) = self.lengths.find(place)?;
+        Some((piece - self.gone, place))
+    }
+
+    /// Commands before a piece of `more`.
+    fn before(&self, piece: usize) -> usize {
+        self.first.len() + self.lengths.before(self.gone + piece)
     }
 
     /// The place of the command of that number. Requires that all were appended.
     pub(super) fn place_of(&self, number: u64) -> Option<usize> {
-        let mut start = 0;
-        for piece in [&self.first].into_iter().chain(&self.more) {
-            if piece.back().is_some_and(|last| last.number >= number) {
-                return Some(start + piece.binary_search_by_key(&number, |queued| queued.number).ok()?);
-            }
-            start += piece.len();
-        }
-        None
+        let (piece, start) = match self.piece_of(number) {
+            None => (&self.first, 0),
+            Some(piece) => (&self.more[piece], self.before(piece)),
+        };
+        Some(start + piece.binary_search_by_key(&number, |queued| queued.number).ok()?)
+    }
+
+    /// The command of that number. Requires that all were appended.
+    pub(super) fn of_number(&self, number: u64) -> Option<&Queued> {
+        let piece = self.piece_of(number).map_or(&self.first, |piece| &self.more[piece]);
+        Some(&piece[piece.binary_search_by_key(&number, |queued| queued.number).ok()?])
+    }
+
+    /// The piece of `more` that has a number, if any has, where all were appended; `None`: the first of all.
+    fn piece_of(&self, number: u64) -> Option<usize> {
+        let begins = |piece: &VecDeque<Queued>| piece.front().is_some_and(|first| first.number <= number);
+        self.more.partition_point(begins).checked_sub(1)
     }
 
     /// True if the command of that number is in the list. Requires that all were appended.
     pub(super) fn has(&self, number: u64) -> bool {
-        let begins = |piece: &VecDeque<Queued>| piece.front().is_some_and(|first| first.number <= number);
-        let piece = match self.more.partition_point(begins) {
-            0 => &self.first,
-            piece => &self.more[piece - 1],
-        };
-        piece.binary_search_by_key(&number, |queued| queued.number).is_ok()
+        self.of_number(number).is_some()
     }
 
     /// The command of a number, and its place, if it is there. All that are no awaited reads are in the order of their numbers.
@@ -166,10 +201,7 @@ impl Chunks {
         let begins = |piece: usize| self.more[piece].iter().find_map(in_order);
         let (piece, start) = match last_up_to(number, self.more.len(), begins) {
             None => (&self.first, 0),
-            Some(piece) => {
-                let before = self.more.iter().take(piece).map(VecDeque::len);
-                (&self.more[piece], self.first.len() + before.sum::<usize>())
-            }
+            Some(piece) => (&self.more[piece], self.before(piece)),
         };
         let place = last_up_to(number, piece.len(), |place| in_order(&piece[place]))?;
         (piece[place].number == number).then(|| (start + place, &piece[place]))
@@ -177,20 +209,17 @@ impl Chunks {
 
     /// Awaited reads that follow one another from a place on.
     pub(super) fn reads_from(&self, place: usize) -> usize {
-        let mut start = 0;
-        let mut reads = 0;
-        for piece in [&self.first].into_iter().chain(&self.more) {
-            if start + piece.len() > place {
-                let from = place.saturating_sub(start);
-                let here = piece.iter().skip(from).take_while(|queued| queued.is_awaited_read()).count();
-                reads += here;
-                if from + here < piece.len() {
-                    break;
-                }
-            }
-            start += piece.len();
-        }
-        reads
+        let is_read = |queued: &&Queued| {
+            work::look_at(1);
+            queued.is_awaited_read()
+        };
+        let Some(of_more) = place.checked_sub(self.first.len()) else {
+            let reads = self.first.iter().skip(place).take_while(is_read).count();
+            let all = place + reads == self.first.len();
+            return if all { reads + self.more.iter().flatten().take_while(is_read).count() } else { reads };
+        };
+        let Some((piece, place)) = self.find(of_more) else { return 0 };
+        self.more.range(piece..).flatten().skip(place).take_while(is_read).count()
     }
 }
 
@@ -198,6 +227,7 @@ impl Chunks {
 fn last_up_to(number: u64, len: usize, number_at: impl Fn(usize) -> Option<u64>) -> Option<usize> {
     let (mut found, mut low, mut high) = (None, 0, len);
     while low < high {
+        work::look_at(1);
         let middle = low + (high - low) / 2;
         match (low..=middle).rev().find_map(|place| Some((place, number_at(place)?))) {
             Some((place, there)) if there > number => high = place,

@@ -8,9 +8,11 @@
 //! only for schedulers that reorder; with these, commands start when everything else of an instant has happened, so that what
 //! arrives together is put in order before any of it starts ([`Dispatch::Batch`]), or at once. Policies decide; the queue, the pauses and the times are the engine's.
 
+mod by_page;
 mod chunks;
 mod fifo;
 mod flin;
+mod lengths;
 mod out_of_order;
 mod pages;
 mod passing;
@@ -22,6 +24,7 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 mod unordered;
+mod work;
 mod writing;
 
 use schemars::JsonSchema;
@@ -248,7 +251,7 @@ impl Scheduler {
 
     /// The place in the queue, which is not empty, of the command to run next.
     #[inline]
-    pub(crate) fn pick(&self, queue: &Queue, bus_is_free: bool, now_ns: u64) -> usize {
+    pub(crate) fn pick(&self, queue: &mut Queue, bus_is_free: bool, now_ns: u64) -> usize {
         match self {
             Scheduler::Fifo | Scheduler::Reads(_) | Scheduler::Suspend(_) => 0,
             Scheduler::Flin(flin) => flin.pick(queue, now_ns),

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::queued::Behind;
-use super::unordered::Unordered;
-use super::{Queue, Queued};
+use super::{Queue, Queued, work};
 use crate::op::CommandKind;
 
 /// Depth of the search.
@@ -37,10 +36,11 @@ impl OutOfOrder {
     }
 
     /// See [`super::Scheduler::pick`].
-    pub(super) fn pick(self, queue: &Queue, bus_is_free: bool) -> usize {
-        match queue.unordered() {
-            Some(unordered) => self.pick_listed(queue, unordered, bus_is_free),
-            None => self.pick_of_all(queue, bus_is_free),
+    pub(super) fn pick(self, queue: &mut Queue, bus_is_free: bool) -> usize {
+        if queue.unordered().is_some() {
+            self.pick_listed(queue, bus_is_free)
+        } else {
+            self.pick_of_all(queue, bus_is_free)
         }
     }
 
@@ -51,6 +51,7 @@ impl OutOfOrder {
         let mut written = 0_u64;
         let mut reads = queue.reads();
         for (place, queued) in queue.iter().enumerate().take(self.window) {
+            work::look_at(1);
             // Behind the last read, whatever writes to a unit that is written before can't start either.
             if after_bus.is_some() && reads == 0 && written == queue.units() {
                 break;
@@ -73,41 +74,81 @@ impl OutOfOrder {
         after_bus.unwrap_or(0)
     }
 
-    /// The choice, where those that keep no order are listed: of the others only the first of each unit can start.
-    fn pick_listed(self, queue: &Queue, unordered: &Unordered, bus_is_free: bool) -> usize {
+    /// The choice, where what can start is listed. A read is looked at again only once the last command before it that writes
+    /// its page is gone.
+    fn pick_listed(self, queue: &mut Queue, bus_is_free: bool) -> usize {
         let can_start = |queued: &Queued| bus_is_free || queued.command.kind != CommandKind::Program;
-        let (mut first, mut after_bus) = (None, None);
-        let mut written = 0_u64;
-        for (place, queued) in queue.iter().enumerate().take(self.window) {
-            if written == queue.units() || first.is_some() {
-                break;
+        let limit = queue.get(self.window - 1).map_or(u64::MAX, |last| last.number);
+        let (first, mut after_bus) = first_of_units(queue, limit, can_start);
+        let last = first.unwrap_or(limit);
+        let mut at = 0;
+        while let Some(number) = queue.unordered().and_then(|unordered| unordered.free(at))
+            && number <= last
+        {
+            let Some(queued) = queue.of_number(number) else { break };
+            match hindrance(queue, queued) {
+                Hindrance::Command(behind) => {
+                    if let Some(unordered) = queue.unordered_mut() {
+                        unordered.hold(at, behind);
+                    }
+                    continue;
+                }
+                Hindrance::Other => {}
+                Hindrance::None if can_start(queued) => return queue.place_of(number).unwrap_or(0),
+                Hindrance::None => {
+                    after_bus = after_bus.map_or(Some(number), |before| Some(before.min(number)))
+                }
             }
-            let units = if Unordered::holds(queued) { 0 } else { queued.pages.units() };
-            let is_first = units != 0 && units & written == 0;
-            written |= units;
-            if is_first && !is_held(queue, place, queued) {
-                let found = if can_start(queued) { &mut first } else { &mut after_bus };
-                found.get_or_insert(place);
-            }
+            at += 1;
         }
-        let last = first.unwrap_or(self.window - 1);
-        let last = queue.get(last).map_or(u64::MAX, |last| last.number);
-        for listed in unordered.iter().take_while(|listed| listed.number <= last) {
-            if listed.writer.get().is_some_and(|writer| queue.has(writer)) {
-                continue;
-            }
-            let Some(place) = queue.place_of(listed.number) else { continue };
-            let Some(queued) = queue.get(place) else { continue };
-            if is_held(queue, place, queued) {
-                let Behind::Writer(writer) = queued.behind.get() else { continue };
-                listed.writer.set(Some(writer));
-            } else if can_start(queued) {
-                return place;
-            } else {
-                after_bus = Some(after_bus.map_or(place, |before: usize| before.min(place)));
-            }
+        first.or(after_bus).and_then(|number| queue.place_of(number)).unwrap_or(0)
+    }
+}
+
+/// Numbers, up to a limit, of the oldest commands that keep an order and can start: at once, and once the bus is free.
+fn first_of_units(
+    queue: &Queue,
+    limit: u64,
+    can_start: impl Fn(&Queued) -> bool,
+) -> (Option<u64>, Option<u64>) {
+    let (mut first, mut after_bus) = (None::<u64>, None::<u64>);
+    let Some(unordered) = queue.unordered() else { return (None, None) };
+    for number in unordered.heads().filter(|number| *number <= limit) {
+        let Some(queued) = queue.of_number(number) else { continue };
+        if unordered.is_head(number, queued.pages.units())
+            && !queue.holds_back(queued)
+            && !unordered.is_read_before(&queued.pages, number)
+        {
+            let found = if can_start(queued) { &mut first } else { &mut after_bus };
+            *found = Some(found.map_or(number, |before| before.min(number)));
         }
-        first.or(after_bus).unwrap_or(0)
+    }
+    (first, after_bus)
+}
+
+/// Why a command that keeps no order may not start.
+enum Hindrance {
+    None,
+    /// As long as the command of this number waits.
+    Command(u64),
+    Other,
+}
+
+/// Why this one may not, in a long queue.
+fn hindrance(queue: &Queue, queued: &Queued) -> Hindrance {
+    if queue.holds_back(queued) {
+        return Hindrance::Other;
+    }
+    let opens = queued.command.opens > 0;
+    if queued.pages.is_empty() || !opens && !queue.may_write(&queued.pages) {
+        return Hindrance::None;
+    }
+    match queue.last_before(&queued.pages, queued.number) {
+        (Some(writer), _) => Hindrance::Command(writer),
+        // A read that opens a block comes after its erase.
+        (None, Some(erase)) if opens => Hindrance::Command(erase),
+        (None, Some(_)) => Hindrance::Other,
+        (None, None) => Hindrance::None,
     }
 }
 
@@ -130,16 +171,13 @@ fn depends(queue: &Queue, place: usize, queued: &Queued) -> bool {
     let behind = &queued.behind;
     let none = Behind::Nothing { returns: queue.returns() };
     match behind.get() {
-        Behind::Number(number) | Behind::Writer(number) if queue.has(number) => return true,
+        Behind::Number(number) if queue.has(number) => return true,
         known if known == none => return false,
         _ => {}
     }
-    let found = queue.iter().take(place).find(|before| touches(queued, before));
-    behind.set(match found {
-        None => none,
-        Some(before) if before.writes() => Behind::Writer(before.number),
-        Some(before) => Behind::Number(before.number),
-    });
+    let mut earlier = queue.iter().take(place).inspect(|_| work::look_at(1));
+    let found = earlier.find(|before| touches(queued, before));
+    behind.set(found.map_or(none, |before| Behind::Number(before.number)));
     found.is_some()
 }
 
@@ -170,11 +208,11 @@ mod tests {
                 }
                 for bus_is_free in [true, false] {
                     let place = policy.pick_of_all(&queue, bus_is_free);
-                    assert_eq!(policy.pick(&queue, bus_is_free), place, "step {step}, {units} units");
+                    assert_eq!(policy.pick(&mut queue, bus_is_free), place, "step {step}, {units} units");
                 }
                 listed += usize::from(queue.unordered().is_some());
                 if draw(5) > 0 && queue.len() > 500 {
-                    let place = policy.pick(&queue, draw(3) == 0);
+                    let place = policy.pick(&mut queue, draw(3) == 0);
                     let taken = queue.remove(place).expect("it is there");
                     reads += usize::from(taken.command.kind == CommandKind::Read);
                     later += usize::from(place > 100);

@@ -12,7 +12,7 @@ pub(super) struct Run {
 
 impl Run {
     #[inline]
-    fn overlaps(&self, other: &Run) -> bool {
+    pub(super) fn overlaps(&self, other: &Run) -> bool {
         self.unit == other.unit && self.first <= other.last && other.first <= self.last
     }
 }

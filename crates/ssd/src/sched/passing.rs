@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Queue, Queued};
+use super::{Queue, Queued, work};
 use crate::op::CommandKind;
 
 /// Commands that a read passes, besides writes to other pages.
@@ -58,7 +58,8 @@ impl Passing {
             return;
         }
         let passed = queue.rest().iter().rev().take(queue.len() - place);
-        for copies in passed.filter(|passed| passed.command.moves_within()) {
+        let copies = passed.inspect(|_| work::look_at(1)).filter(|passed| passed.command.moves_within());
+        for copies in copies {
             if copies.pages.overlaps(&read.pages) {
                 read.pages = read.pages.before(&copies.pages);
             }
@@ -107,6 +108,7 @@ impl Passing {
         }
         let mut place = queue.rest().len();
         for before in queue.rest().iter().rev() {
+            work::look_at(1);
             place -= 1;
             let kind = before.command.kind;
             if matches!(kind, CommandKind::Read | CommandKind::Erase) || !before.pages.overlaps(&pages) {
@@ -128,6 +130,9 @@ impl Passing {
     #[cold]
     #[inline(never)]
     fn after_own_erase(queue: &Queue, read: &Queued) -> usize {
+        if queue.is_long() {
+            return queue.last_erase(&read.pages).map_or(0, |place| place + 1);
+        }
         let is_own =
             |before: &Queued| before.command.kind == CommandKind::Erase && before.pages.overlaps(&read.pages);
         let places = queue.settled()..queue.len();

@@ -122,6 +122,14 @@ impl Queue {
         self.order.get_or_insert_default()
     }
 
+    /// The command of a number. Only where all are put at the end.
+    pub(super) fn of_number(&self, number: u64) -> Option<&Queued> {
+        match self.settled.binary_search_by_key(&number, |queued| queued.number) {
+            Ok(place) => self.settled.get(place),
+            Err(_) => self.rest.of_number(number),
+        }
+    }
+
     /// The place of the command of a number. Only where all are put at the end.
     pub(super) fn place_of(&self, number: u64) -> Option<usize> {
         let in_settled = self.settled.binary_search_by_key(&number, |queued| queued.number);
@@ -138,10 +146,15 @@ impl Queue {
         self.others
     }
 
-    /// The commands that keep no order, where they are listed.
+    /// Lists of what can start, in a long queue.
     #[inline]
     pub(super) fn unordered(&self) -> Option<&Unordered> {
         self.unordered.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub(super) fn unordered_mut(&mut self) -> Option<&mut Unordered> {
+        self.unordered.as_deref_mut()
     }
 
     /// Lists the commands that keep no order, as long as the queue is long. Only where all are put at the end.
@@ -192,7 +205,7 @@ impl Queue {
                 self.chains.insert(number);
             }
         }
-        if queued.writes() && !queued.pages.is_empty() {
+        if queued.command.kind != CommandKind::Read && !queued.pages.is_empty() {
             self.writing.add(&queued);
         }
         self.returns += u64::from(place < self.len());
@@ -228,7 +241,7 @@ impl Queue {
         if let Some(unordered) = &mut self.unordered {
             unordered.remove(&queued);
         }
-        if queued.writes() && !queued.pages.is_empty() {
+        if queued.command.kind != CommandKind::Read && !queued.pages.is_empty() {
             self.writing.remove(&queued);
         }
         self.suit();
@@ -266,6 +279,19 @@ impl Queue {
         Some((self.settled.len() + place, queued))
     }
 
+    /// The number, below `before`, of the last command that writes one of the pages; of the last one that erases one of them. Only
+    /// in a long queue.
+    pub(super) fn last_before(&self, pages: &Pages, before: u64) -> (Option<u64>, Option<u64>) {
+        (self.writing.last(pages, before), self.writing.last_erase(pages, before))
+    }
+
+    /// The place of the last erase of one of the pages. Only in a long queue.
+    pub(super) fn last_erase(&self, pages: &Pages) -> Option<usize> {
+        let number = self.writing.last_erase(pages, u64::MAX)?;
+        let in_rest = self.rest.find_number(number).map(|(place, _)| self.settled.len() + place);
+        in_rest.or_else(|| self.settled.iter().rposition(|queued| queued.number == number))
+    }
+
     /// Looks for pages one by one if there have come to be many commands.
     #[inline]
     fn suit(&mut self) {
@@ -278,6 +304,7 @@ impl Queue {
     #[cold]
     fn change(&mut self, is_exact: bool) {
         let waiting = self.settled.iter().chain(self.rest.iter());
-        self.writing.change(is_exact, waiting.filter(|queued| queued.writes()));
+        let writes = |queued: &&Queued| queued.command.kind != CommandKind::Read;
+        self.writing.change(is_exact, waiting.filter(writes));
     }
 }

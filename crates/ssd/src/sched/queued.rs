@@ -30,8 +30,6 @@ pub(super) enum Behind {
     Unknown,
     /// The command of this number.
     Number(u64),
-    /// The command of this number, which writes one of its pages.
-    Writer(u64),
     /// No command, when so many had come back ([`Queue::returns`]).
     Nothing { returns: u64 },
 }

@@ -1,5 +1,7 @@
 //! Choices of the schedulers, as pure functions of a queue.
 
+mod backlog;
+
 use super::*;
 use crate::op::{Command, CommandKind, Link, NO_EFFECT, NOBODY, Purpose};
 use crate::quantity::Nanos;
@@ -287,7 +289,7 @@ fn out_of_order_takes_the_oldest_that_can_start() {
             queue.insert(queue.len(), command);
         }
         Scheduler::OutOfOrder(out_of_order::OutOfOrder::new(&out_of_order::Config { window })).pick(
-            &queue,
+            &mut queue,
             bus_is_free,
             0,
         )

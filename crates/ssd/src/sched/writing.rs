@@ -1,9 +1,8 @@
-//! The pages that the commands in the queue of a die will write.
-
-use std::collections::BTreeSet;
+//! The pages that the commands in the queue of a die will write, and erase.
 
 use serde::{Deserialize, Serialize};
 
+use super::by_page::ByPage;
 use super::pages::Run;
 use super::{Pages, Queued};
 
@@ -21,8 +20,9 @@ pub(super) struct Writing {
     /// Empty until there is a page.
     places: Vec<u32>,
     is_exact: bool,
-    /// Unit and page, and the number of a command that writes it.
-    pages: BTreeSet<(u32, u32, u64)>,
+    /// Then: the commands that write them, and those that erase.
+    writers: ByPage,
+    erases: ByPage,
 }
 
 impl Writing {
@@ -33,20 +33,23 @@ impl Writing {
 
     /// Counts pages one by one from now on, or no more, where these wait.
     pub(super) fn change<'a>(&mut self, is_exact: bool, waiting: impl Iterator<Item = &'a Queued>) {
-        self.pages.clear();
+        (self.writers, self.erases) = Default::default();
         self.is_exact = is_exact;
         if is_exact {
             waiting.for_each(|queued| self.add_each(queued));
         }
     }
 
+    /// A command comes that writes or erases.
     #[inline]
     pub(super) fn add(&mut self, queued: &Queued) {
-        if self.places.is_empty() {
-            self.places = vec![0; SLOTS];
-        }
-        for run in queued.pages.runs() {
-            slots(run).for_each(|slot| self.places[slot] += 1);
+        if queued.writes() {
+            if self.places.is_empty() {
+                self.places = vec![0; SLOTS];
+            }
+            for run in queued.pages.runs() {
+                slots(run).for_each(|slot| self.places[slot] += 1);
+            }
         }
         if self.is_exact {
             self.add_each(queued);
@@ -54,43 +57,40 @@ impl Writing {
     }
 
     fn add_each(&mut self, queued: &Queued) {
-        let pages = queued.pages.runs().flat_map(each);
-        self.pages.extend(pages.map(|(unit, page)| (unit, page, queued.number)));
+        let pages = if queued.writes() { &mut self.writers } else { &mut self.erases };
+        pages.add(&queued.pages, queued.number);
     }
 
+    /// It goes.
     #[inline]
     pub(super) fn remove(&mut self, queued: &Queued) {
-        for run in queued.pages.runs() {
-            slots(run).for_each(|slot| self.places[slot] -= 1);
+        if queued.writes() {
+            for run in queued.pages.runs() {
+                slots(run).for_each(|slot| self.places[slot] -= 1);
+            }
         }
         if self.is_exact {
-            for (unit, page) in queued.pages.runs().flat_map(each) {
-                self.pages.remove(&(unit, page, queued.number));
-            }
+            let pages = if queued.writes() { &mut self.writers } else { &mut self.erases };
+            pages.remove(&queued.pages, queued.number);
         }
     }
 
-    /// True if one of the pages may be among them.
+    /// True if one of the pages may be among those to be written.
     #[inline]
     pub(super) fn may_hold(&self, pages: &Pages) -> bool {
         !self.places.is_empty()
             && pages.runs().any(|run| slots(run).any(|slot| self.places[slot] > 0))
-            && (!self.is_exact || self.holds(pages))
-    }
-
-    fn holds(&self, pages: &Pages) -> bool {
-        pages.runs().any(|run| self.of(run).next().is_some())
+            && (!self.is_exact || self.writers.of(pages).next().is_some())
     }
 
     /// The number, below `before`, of the last command that writes one of the pages. Only where they are counted one by one.
     pub(super) fn last(&self, pages: &Pages, before: u64) -> Option<u64> {
-        let numbers = pages.runs().flat_map(|run| self.of(run));
-        numbers.filter(|number| *number < before).max()
+        self.writers.last(pages, before)
     }
 
-    fn of(&self, run: &Run) -> impl Iterator<Item = u64> {
-        let range = (run.unit, run.first, 0)..=(run.unit, run.last, u64::MAX);
-        self.pages.range(range).map(|(_, _, number)| *number)
+    /// Likewise, of the last one that erases one of them.
+    pub(super) fn last_erase(&self, pages: &Pages, before: u64) -> Option<u64> {
+        self.erases.last(pages, before)
     }
 }
 
@@ -100,9 +100,4 @@ fn slots(run: &Run) -> impl Iterator<Item = usize> + use<> {
     let unit = run.unit.wrapping_mul(97);
     let places = run.first / PAGES_PER_PLACE..=run.last / PAGES_PER_PLACE;
     places.map(move |place| unit.wrapping_add(place) as usize % SLOTS)
-}
-
-fn each(run: &Run) -> impl Iterator<Item = (u32, u32)> + use<> {
-    let unit = run.unit;
-    (run.first..=run.last).map(move |ppn| (unit, ppn))
 }

@@ -18,16 +18,40 @@ pub(crate) enum Cause {
     Mapping,
 }
 
+/// Causes by purpose and kind of a command: read from a table, because it is asked for every command.
+const CAUSES: [[Cause; 5]; Purpose::COUNT] = {
+    let kinds = [
+        CommandKind::Read,
+        CommandKind::Program,
+        CommandKind::Rewrite,
+        CommandKind::Copies,
+        CommandKind::Erase,
+    ];
+    let purposes = [Purpose::Host, Purpose::Gc, Purpose::Mapping];
+    let mut causes = [[Cause::Read; 5]; Purpose::COUNT];
+    let mut at = 0;
+    while at < 5 * Purpose::COUNT {
+        let (purpose, kind) = (purposes[at / 5], kinds[at % 5]);
+        causes[purpose as usize][kind as usize] = Cause::by(purpose, kind);
+        at += 1;
+    }
+    causes
+};
+
 impl Cause {
-    #[inline]
-    pub(crate) fn of(command: &Command) -> Self {
-        match (command.purpose, command.kind) {
+    const fn by(purpose: Purpose, kind: CommandKind) -> Self {
+        match (purpose, kind) {
             (Purpose::Mapping, _) => Cause::Mapping,
             (_, CommandKind::Erase) => Cause::Erase,
             (Purpose::Gc, _) => Cause::Gc,
             (Purpose::Host, CommandKind::Read) => Cause::Read,
             (Purpose::Host, _) => Cause::Write,
         }
+    }
+
+    #[inline]
+    pub(crate) fn of(command: &Command) -> Self {
+        CAUSES[command.purpose as usize][command.kind as usize]
     }
 }
 

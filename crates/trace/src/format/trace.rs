@@ -216,12 +216,26 @@ impl Trace {
             }
             _ => self.decode(enough),
         };
+        let more = if matches!(more, Ok(false)) { self.finish() } else { more };
         self.state = if matches!(more, Ok(true)) { State::Running } else { State::Ended };
-        if matches!(more, Ok(false)) {
-            self.sink.finish();
-        }
         self.gauge.set(self.fraction());
         more
+    }
+
+    /// Ends the reading; false, or the error of a trace without a request.
+    fn finish(&mut self) -> Result<bool, TraceError> {
+        self.sink.finish();
+        let report = &self.sink.report;
+        if self.sink.want() != Want::Requests || report.requests + report.flushes > 0 {
+            return Ok(false);
+        }
+        let left_out: u64 = report.left_out.iter().map(|tally| tally.count).sum();
+        let detail = match (report.skipped_bad, left_out) {
+            (0, 0) => String::new(),
+            (bad, 0) => format!(" (bad lines or records that were skipped: {bad})"),
+            (bad, others) => format!(" (lines or records that are no requests: {})", bad + others),
+        };
+        Err(TraceError::NoRequests { path: self.input.path().to_owned(), detail })
     }
 
     fn decode(&mut self, enough: usize) -> Result<bool, TraceError> {

@@ -134,7 +134,7 @@ impl<P: Probe> Events<P> {
             Some(_) => return,
         };
         let bus_is_free = self.buses[self.usage.channel_of(number) as usize].user.is_none();
-        let place = self.scheduler.pick(&die.queue, bus_is_free, self.now_ns);
+        let place = self.scheduler.pick(&mut die.queue, bus_is_free, self.now_ns);
         let Some(next) = die.queue.get(place) else { return };
         let waits = die.queue.holds_back(next);
         if unloads && !self.cache.reads(&next.command) {
