@@ -11,7 +11,7 @@ use crate::activity::Window;
 use crate::error::Error;
 use crate::explain::Percentile;
 use crate::power;
-use crate::simulate::{check_times, check_warmup};
+use crate::simulate::check_times;
 use crate::spec::RunSpec;
 use crate::warmup::Method;
 use crate::watch::timeline_window;
@@ -39,7 +39,6 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
     let run = &run.expanded(Some(&geometry))?;
     run.trace_options().parse()?;
     check_times(run, &config)?;
-    check_warmup(run, &config)?;
     let mut workloads = Vec::new();
     let mut requests = Some(0u64);
     let mut pages = Some(0u64);

@@ -12,19 +12,9 @@ pub(crate) const IN_PLACE: Refusal = Refusal::new(
 );
 
 pub(crate) const HELD_BACK: Refusal = Refusal::new(
-    "warmup, save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
-    "requests are held back until their window is complete, so the drive can't be stopped, changed or saved at one of them",
-);
-
-pub(crate) const SERVED_ORDER: Refusal = Refusal::new(
-    "power cuts of a served drive, host.arbitration, host.doorbell, host.iops_limit, host.bytes_limit, firmware.cores, \
-     firmware.hmb_bytes",
-    "its bytes are kept in the order of submission, so they are not known where requests change their order",
-);
-
-pub(crate) const RECORDED: Refusal = Refusal::new(
-    "save_state, requests, timeline, activity, explain, samples, power_cut",
-    "the state of a drive whose commands are recorded is not its own alone: expected one of them",
+    "save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
+    "requests are held back until their window is complete, and then enter at their own times: a drive whose caller has moved \
+     its clock on is past them",
 );
 
 pub(crate) const CLOSED: Refusal = Refusal::new(
@@ -57,18 +47,8 @@ pub(crate) const NOT_ASKED: Refusal = Refusal::new(
     "only tenants.channels=external asks a function, one of them, and only learned a model",
 );
 
-const OF_RUNS: [&Refusal; 10] = [
-    &IN_PLACE,
-    &HELD_BACK,
-    &SERVED_ORDER,
-    &RECORDED,
-    &CLOSED,
-    &GENERATED,
-    &NOTHING_LEFT,
-    &BEYOND_DRIVE,
-    &STEPPED,
-    &NOT_ASKED,
-];
+const OF_RUNS: [&Refusal; 8] =
+    [&IN_PLACE, &HELD_BACK, &CLOSED, &GENERATED, &NOTHING_LEFT, &BEYOND_DRIVE, &STEPPED, &NOT_ASKED];
 
 /// All rules by which combinations are refused.
 pub(crate) fn all() -> impl Iterator<Item = &'static Refusal> {

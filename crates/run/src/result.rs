@@ -44,8 +44,7 @@ pub(crate) struct Measured<'a> {
 pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let stats = &measured.stats;
     let geometry = measured.simulation.geometry();
-    let counters = &stats.counters;
-    let flash = counters.flash();
+    let (counters, flash) = (&stats.counters, stats.counters.flash());
     let seconds = stats.simulated_ns as f64 / 1e9;
     let requests: u64 = counters.requests.iter().sum();
     let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
@@ -112,6 +111,9 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         ];
         result["placement"] = groups(&placement, &bytes);
     }
+    if measured.config.ageing.is_on() {
+        result["ageing"] = json!(stats.counters.ageing);
+    }
     crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
     crate::zones::add(result, measured.simulation, stats, measured.config);
     crate::limits::add(result, stats);
@@ -145,6 +147,7 @@ fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64;
         "host_bytes": host_bytes,
         "media_bytes": media_bytes,
         "media_bytes_erased": erased_bytes,
+        "events": placement.events,
     })
 }
 

@@ -19,7 +19,7 @@ use crate::power::{self, Power};
 use crate::precondition::precondition;
 use crate::progress::{Phase, Progress, Reporter};
 use crate::pull::Feed;
-use crate::refusals::{CLOSED, HELD_BACK, refused};
+use crate::refusals::{CLOSED, refused};
 use crate::result::{self, Measured};
 use crate::spec::RunSpec;
 use crate::tenant::Shape;
@@ -115,7 +115,6 @@ pub fn simulate_sharing(
 /// Refuses times and a warm-up that the drive or the workload has no use for.
 fn check_host(run: &RunSpec, config: &Config, method: Option<Method>, length: &Length) -> Result<(), Error> {
     check_times(run, config)?;
-    check_warmup(run, config)?;
     check_length(method, length)
 }
 
@@ -159,21 +158,6 @@ pub(crate) fn check_times(run: &RunSpec, config: &Config) -> Result<(), Error> {
     }
 }
 
-/// Refuses a warm-up where requests are held back until their window is complete: it is cut where a request enters, and there
-/// those before it have not been served.
-pub(crate) fn check_warmup(run: &RunSpec, config: &Config) -> Result<(), Error> {
-    if run.warmup.is_some() && config.tenants.holds_back() {
-        let expected = "expected one of them: requests are held back until their window is complete, so nothing can be \
-                        removed up to one of them";
-        return Err(refused(
-            &HELD_BACK,
-            "warmup with tenants.applies=same or tenants.channels=look-ahead",
-            expected,
-        ));
-    }
-    Ok(())
-}
-
 fn serve(
     feed: &mut Feed<'_>,
     length: &Length,
@@ -206,6 +190,9 @@ fn serve(
             Length::Requests(total) => reporter.report(Phase::Run, done, *total)?,
             Length::Files(gauges) => reporter.report_share(Phase::Run, done, least(gauges))?,
         }
+    }
+    if let Some(warmup) = &mut warmup {
+        warmup.end(simulation)?;
     }
     simulation.finish()?;
     watch.take(simulation)

@@ -66,6 +66,40 @@ fn a_run_of_which_nothing_is_removed_is_the_plain_run() {
     assert_eq!(none.to_string(), plain.to_string());
 }
 
+/// Windows that are held back until they are complete, of 100 requests: the cut may lie within one.
+#[test]
+fn a_warm_up_of_windows_that_are_held_back_ends_at_its_request() {
+    let mixed = "random:span=32MiB,size=4KiB|16KiB,count=2050,write=0.5,trim=0.02,flush=0.01,rate=5000";
+    let hosts: [&[(&str, &str)]; 3] = [
+        &[("host.mode", "open")],
+        &[("host.queue_depth", "4"), ("host.arbitration", "fair")],
+        &[("host.queue_depth", "4"), ("host.arbitration", "weighted"), ("host.iops_limit", "4000")],
+    ];
+    for host in hosts {
+        for own in [("tenants.channels", "look-ahead"), ("tenants.channels", "ssdkeeper")] {
+            let alloc =
+                [("alloc.kind", "dynamic"), ("channels", "4"), ("tenants.window_requests", "100"), own];
+            let mut settings = [&alloc[..], host].concat();
+            if own.1 != "look-ahead" {
+                settings.push(("tenants.applies", "same"));
+            }
+            let mixed = if host.len() > 1 { mixed.replace(",rate=5000", "") } else { mixed.to_owned() };
+            let plain = run(&mixed, &settings, None);
+            let mut none = run(&mixed, &settings, Some("requests=0"));
+            assert_eq!(none["warmup"]["of_requests"], json!(2050));
+            none.as_object_mut().expect("an object").retain(|key, _| key != "warmup" && key != "series");
+            assert_eq!(none.to_string(), plain.to_string(), "{settings:?}");
+            for removed in [250, 300, 2049] {
+                let rest = run(&mixed, &settings, Some(&format!("requests={removed}")));
+                assert_eq!(rest["warmup"]["requests"], json!(removed), "{settings:?}");
+                assert_eq!(rest["requests"], json!(2050 - removed), "{settings:?}");
+                // The allocator saw all windows.
+                assert_eq!(rest["allocation"], plain["allocation"], "{settings:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_too_short_keeps_all_of_it() {
     for (method, too_short, enough) in [("mser-5", 49, 50), ("steady", 124, 125)] {

@@ -54,9 +54,22 @@ pub(crate) trait Content: Clone {
     fn put_times(&mut self, _recorded: &mut Recorded) {}
 }
 
-/// No checks.
+/// No checks. A drive is saved as one of [`Observers`] without checks, so that either goes on as the other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Option<()>", into = "Option<()>")]
 pub(crate) struct Unchecked;
+
+impl From<Option<()>> for Unchecked {
+    fn from(_: Option<()>) -> Self {
+        Self
+    }
+}
+
+impl From<Unchecked> for Option<()> {
+    fn from(_: Unchecked) -> Self {
+        None
+    }
+}
 
 impl Content for Unchecked {
     const ON: bool = false;

@@ -4,6 +4,7 @@
 //! request into commands, groups those that can go as one command over several planes, and hands them to an
 //! [`Executor`] in the order in which they may run.
 
+mod ageing;
 mod codewords;
 mod completing;
 mod copyback;
@@ -20,6 +21,7 @@ mod zones;
 use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
+use crate::ageing::Ageing;
 use crate::alloc::{Alloc, Superblocks};
 use crate::buffer::{PageShape, Place};
 use crate::config::{Config, Precondition};
@@ -31,8 +33,9 @@ use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::Executor;
 use crate::nand::timing::Timing;
-use crate::op::{Ops, PageSlice, Step, Work};
+use crate::op::{Ops, PageAt, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
+use ageing::Rebuilds;
 use codewords::Codewords;
 use copyback::Copybacks;
 use erased::Erased;
@@ -86,6 +89,12 @@ pub(crate) struct Core<C> {
     has_slc: bool,
     /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
+    /// Bit errors of blocks, if they age.
+    ageing: Option<Box<Ageing>>,
+    /// Pages of the command that is made which could not be read.
+    unread: Vec<PageAt>,
+    /// Pages that are rebuilt of the others of their stripes.
+    rebuilds: Rebuilds,
     /// Zones, and their rules.
     zones: Option<Box<ZoneRules>>,
 }
@@ -119,6 +128,7 @@ impl<C: Content> Core<C> {
             || !timing.uniform
             || config.sched.reorders()
             || copybacks.is_some()
+            || config.ageing.is_on()
             || zones.is_some();
         Ok(Self {
             ops: Ops::new(follows).packing(geometry.units_per_page),
@@ -137,6 +147,9 @@ impl<C: Content> Core<C> {
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
+            ageing: Ageing::new(config, &geometry),
+            unread: Vec::new(),
+            rebuilds: Rebuilds::default(),
             zones,
             on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
             has_slc: config.slc.is_on(),
@@ -351,6 +364,7 @@ impl<C: Content> Core<C> {
     pub(crate) fn flush(&mut self, now_ns: u64, executor: &mut impl Executor) {
         if self.pending.grouping() {
             self.flush_pending(now_ns, None, executor);
+            self.read_stripes(now_ns, executor);
         }
     }
 
@@ -375,6 +389,9 @@ impl<C: Content> Core<C> {
             pending: self.pending.clone(),
             ops: self.ops.clone(),
             trimmed: self.trimmed.snapshot(),
+            ageing: self.ageing.clone(),
+            unread: Vec::new(),
+            rebuilds: self.rebuilds.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self

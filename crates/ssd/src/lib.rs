@@ -7,6 +7,7 @@
 //! Here is only computation: no files, no clock, no threads, no randomness without a seed.
 #![forbid(unsafe_code)]
 
+pub mod ageing;
 mod alloc;
 mod as_text;
 mod buffer;
@@ -41,7 +42,7 @@ pub mod zones;
 pub use config::Config;
 pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::{BlockCell, BlockMap, FtlConfig, GroupCounters, Placement, Wear};
+pub use ftl::{BlockCell, BlockMap, FtlConfig, GroupCounters, Placement, PlacementEvents, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights};
 pub use nand::probe::Recorded;
@@ -55,7 +56,7 @@ pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, StateReader, Tried, Window};
 pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
-    Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
-    LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
-    StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
+    AgeingCounts, Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies,
+    LatencyParts, LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts,
+    SlcCounts, Stats, StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
 };

@@ -14,3 +14,10 @@ pub fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     }
     (product >> 64) as u64
 }
+
+/// A standard normal number (Box and Muller 1958).
+pub(crate) fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    let mut uniform = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    let (radius, angle) = (uniform(), uniform());
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
+}

@@ -153,6 +153,17 @@ class Counters(Section):
     ]
 
 
+class Ageing(Section):
+    """Pages of flash that were not right when they were read."""
+
+    retried_pages: Annotated[int, Field("[read again](../concepts/ageing.md) at least once", "pages")]
+    retries: Annotated[int, Field("read retries")]
+    soft_pages: Annotated[int, Field("decoded softly", "pages")]
+    failed_pages: Annotated[int, Field("that no decoding corrected", "pages")]
+    rebuilt_pages: Annotated[int, Field("of these, rebuilt of their stripe", "pages")]
+    uncorrectable_pages: Annotated[int, Field("of these, lost", "pages")]
+
+
 class Unmapped(Section):
     """Reads where nothing is."""
 
@@ -287,6 +298,17 @@ class Group(Section):
     ]
 
 
+class PlacementEvents(Section):
+    """Events of placement, as the log of Flexible Data Placement has them (TP4146)."""
+
+    invalid_handles: Annotated[int, Field("pages written with a handle that has no group (03h)", "pages")]
+    overdue_blocks: Annotated[
+        int, Field("blocks that ended before they were full because of `ftl.open_time` (00h and 01h)", "blocks")
+    ]
+    unwritten_pages: Annotated[int, Field("pages that these had left", "pages")]
+    reallocated_blocks: Annotated[int, Field("blocks that valid pages were moved out of (80h)", "blocks")]
+
+
 class Placement(Section):
     """Groups of open blocks."""
 
@@ -298,6 +320,7 @@ class Placement(Section):
     host_bytes: Annotated[int, Field("written by the host", "bytes")]
     media_bytes: Annotated[int, Field("programmed", "bytes")]
     media_bytes_erased: Annotated[int, Field("erased", "bytes")]
+    events: Annotated[PlacementEvents, Field("events of placement")]
 
 
 class Clock(Section):

@@ -169,6 +169,9 @@ class Run(Section):
     placement: Annotated[
         drive.Placement, Field("groups of open blocks; not there with one or two groups", optional=True)
     ]
+    ageing: Annotated[
+        drive.Ageing, Field("with `ageing.kind`: pages of flash that needed more than one reading", optional=True)
+    ]
     slc: Annotated[cache.Slc, Field("with `slc.kind`: pages into the SLC cache and out of it", optional=True)]
     zones: Annotated[
         zoned.Zones, Field("with `ftl.kind=zones`: zones, and amplification by host and drive", optional=True)

@@ -53,10 +53,12 @@ def test_tenants_keep_their_names(tmp_path: Path) -> None:
     assert flashweir.Drive.load(saved).tenants == ("web", "db")
 
 
-def test_what_can_not_be_saved_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(flashweir.ConfigError, match="save_state with activity"):
-        flashweir.simulate(WORK, set=SMALL, save_state=tmp_path / "aged", activity=True)
-    assert not (tmp_path / "aged").exists()
+def test_a_run_with_a_log_of_requests_saves_its_drive(tmp_path: Path) -> None:
+    saved, log = tmp_path / "aged", tmp_path / "log.parquet"
+    run = flashweir.simulate(WORK, set=SMALL, save_state=saved, requests=log, activity=True)
+    assert log.exists()
+    assert run["activity"]
+    assert flashweir.Drive.load(saved).stats()["wear"] == run["wear"]
 
 
 def test_the_command_replaces_a_saved_drive_with_force_only(tmp_path: Path) -> None:

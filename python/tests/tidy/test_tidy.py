@@ -98,7 +98,7 @@ def test_refusals_are_made_from_rules_of_the_tables() -> None:
     sources = [path for path in (ROOT / "crates").glob("*/src/**/*.rs") if path.name != "tests.rs"]
     makers = {path for path in sources if "ConfigError::Refused {" in path.read_text()}
     assert makers == {ROOT / "crates/ssd/src/refusal.rs"}
-    held = ("holds_back()", "host_reorders()", "FtlConfig::Direct")
+    held = ("holds_back()", "FtlConfig::Direct")
     for path in (ROOT / "crates/run/src").rglob("*.rs"):
         for block in re.findall(r"if [^{]*\{[^}]*Err\(Error::setting\(", path.read_text()):
             assert not any(word in block for word in held), f"{path.name}: a combination refused by no rule"

@@ -184,11 +184,8 @@ impl Core {
             }
             Op::Flush => false,
         };
-        if let (Some(change), Some(cuts)) = (change, &mut self.cuts)
-            && let Err(error) = cuts.enter(self.drive.submitted(), lba, sectors, change)
-        {
-            reply.fail(super::nbd::error_of(&error));
-            return Ok(());
+        if let Some((change, cuts)) = change.zip(self.cuts.as_mut()) {
+            cuts.submit(self.drive.submitted(), lba, sectors, change);
         }
         self.tally.enters(op, lba, sectors, self.outstanding.is_empty().then_some(time_ns));
         // A TRIM is durable when its journal is written, which a flush does on drives without a buffer, too.
@@ -255,13 +252,15 @@ impl Core {
 
     /// Answers requests that are complete. What is written through is flushed first.
     fn answer(&mut self) -> Result<(), Error> {
+        self.note_changes();
         while let Some(done) = self.drive.next_completion() {
             if let Some(what_if) = &mut self.what_if {
                 what_if.completed(&done, &self.drive);
             }
             let Completion { number, end_ns, .. } = done;
             let Some(pending) = self.outstanding.remove(&number) else { continue };
-            if let Some(stream) = pending.fua {
+            let failed = self.cuts.as_mut().and_then(|cuts| cuts.failure(number));
+            if let (Some(stream), None) = (pending.fua, &failed) {
                 let time_ns = self.drive.now_ns();
                 let flush = Request { time_ns, lba: 0, sectors: 0, stream, op: Op::Flush, handle: 0 };
                 self.submit(flush, 0, Pending { fua: None, ..pending })?;
@@ -274,6 +273,8 @@ impl Core {
             if unreadable {
                 self.tally.media_errors += 1;
                 reply.fail(FAILED);
+            } else if let Some(failed) = failed {
+                reply.fail(super::nbd::error_of(&failed));
             } else {
                 reply.send();
             }

@@ -1,8 +1,12 @@
 //! Bytes as the flash holds them: what was there before each write that may not be on flash yet, so that a cut of the power brings
 //! back exactly the versions that the drive would find.
 //!
-//! The store has the newest bytes. A request that enters leaves here what it writes over (`waiting`). When the drive gives its pages
-//! their versions, that moves to the page (`old`), and is forgotten once a rebuild would find the version or a newer one.
+//! The store has the newest bytes in the order in which the drive takes writes, whatever order its host and firmware make of them:
+//! a request waits here with its bytes (`waiting`) until the drive gives its pages their versions. Then the store has them, and
+//! what they replaced is kept by page (`old`) until a rebuild would find the version or a newer one.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flashweir_run::{Drive, HostChanges, Outcome};
+use flashweir_ssd::HostEntry;
 use flashweir_trace::SECTOR_BYTES;
 use serde_json::{Value, json};
 
@@ -71,11 +76,51 @@ impl Report {
 /// Bytes of a part of a page before a request wrote over them.
 #[derive(Debug)]
 struct Before {
-    lpn: u64,
     sectors: Range<u32>,
-    /// Version that the request gave the part; 0 until it did.
+    /// Version that the request gave the part.
     version: u64,
     bytes: Vec<u8>,
+}
+
+/// Change of a request that the drive has not taken in full.
+#[derive(Debug)]
+struct Waiting {
+    lba: u64,
+    change: Bytes,
+    /// Sectors that it has not taken, from `lba` on, apart and in order.
+    left: Vec<Range<u64>>,
+}
+
+impl Waiting {
+    /// Takes those out of `left` that lie within `sectors`.
+    fn take(&mut self, sectors: &Range<u64>) -> Vec<Range<u64>> {
+        let mut taken = Vec::new();
+        let mut left = Vec::new();
+        for part in self.left.drain(..) {
+            let inner = part.start.max(sectors.start)..part.end.min(sectors.end);
+            if inner.is_empty() {
+                left.push(part);
+                continue;
+            }
+            let around = [part.start..inner.start, inner.end..part.end];
+            left.extend(around.into_iter().filter(|rest| !rest.is_empty()));
+            taken.push(inner);
+        }
+        self.left = left;
+        taken
+    }
+
+    /// Puts the bytes of some of its sectors into the store.
+    fn put(&self, store: &Store, sectors: &Range<u64>) -> io::Result<()> {
+        let bytes = |from: &Range<u64>| (from.end - from.start) * SECTOR_BYTES;
+        match &self.change {
+            Bytes::Write(data) => {
+                let first = bytes(&(self.lba..sectors.start)) as usize;
+                store.write(sectors.start * SECTOR_BYTES, &data[first..first + bytes(sectors) as usize])
+            }
+            Bytes::Zero { keep } => store.zero(sectors.start * SECTOR_BYTES, bytes(sectors), *keep),
+        }
+    }
 }
 
 /// See the module.
@@ -86,7 +131,9 @@ pub(super) struct Cuts {
     /// When power is to be cut.
     pub(super) trigger: Option<Trigger>,
     /// By request.
-    waiting: BTreeMap<u64, Vec<Before>>,
+    waiting: BTreeMap<u64, Waiting>,
+    /// Requests whose bytes the store could not take.
+    failed: BTreeMap<u64, io::Error>,
     /// By logical page, by version.
     old: BTreeMap<u64, Vec<Before>>,
     count: usize,
@@ -104,6 +151,7 @@ impl Cuts {
             page_sectors: page_sectors.into(),
             trigger: None,
             waiting: BTreeMap::new(),
+            failed: BTreeMap::new(),
             old: BTreeMap::new(),
             count: 0,
             look_at: SLACK,
@@ -112,42 +160,32 @@ impl Cuts {
         }
     }
 
-    /// A request enters and changes bytes.
-    pub(super) fn enter(&mut self, number: u64, lba: u64, sectors: u32, change: Bytes) -> io::Result<()> {
-        let mut parts = Vec::new();
-        let (mut at, end) = (lba, lba + u64::from(sectors));
-        while at < end {
-            let lpn = at / self.page_sectors;
-            let to = ((lpn + 1) * self.page_sectors).min(end);
-            let mut bytes = vec![0; ((to - at) * SECTOR_BYTES) as usize];
-            self.store.read(at * SECTOR_BYTES, &mut bytes)?;
-            let first = (at - lpn * self.page_sectors) as u32;
-            parts.push(Before { lpn, sectors: first..first + (to - at) as u32, version: 0, bytes });
-            at = to;
-        }
-        match change {
-            Bytes::Write(data) => self.store.write(lba * SECTOR_BYTES, &data)?,
-            Bytes::Zero { keep } => {
-                self.store.zero(lba * SECTOR_BYTES, u64::from(sectors) * SECTOR_BYTES, keep)?;
-            }
-        }
-        self.waiting.insert(number, parts);
-        Ok(())
+    /// A request is submitted, and changes bytes when the drive takes it.
+    pub(super) fn submit(&mut self, number: u64, lba: u64, sectors: u32, change: Bytes) {
+        let left = vec![lba..lba + u64::from(sectors)];
+        self.waiting.insert(number, Waiting { lba, change, left });
     }
 
-    /// Takes the versions that pages were given, and forgets what is no longer needed.
+    /// Why the store could not take the bytes of a request, if it could not. To be asked once the request is complete.
+    pub(super) fn failure(&mut self, number: u64) -> Option<io::Error> {
+        self.failed.remove(&number)
+    }
+
+    /// Takes the versions that pages were given, with their bytes, and forgets what is no longer needed.
     pub(super) fn note(&mut self, drive: &mut Drive) {
         let mut changes = std::mem::take(&mut self.changes);
         drive.host_changes(&mut changes);
         for entry in &changes.entries {
-            let Some(parts) = self.waiting.get_mut(&entry.request) else { continue };
-            let Some(at) = parts.iter().position(|part| part.lpn == entry.lpn) else { continue };
-            let part = Before { version: entry.version, ..parts.swap_remove(at) };
-            self.old.entry(entry.lpn).or_default().push(part);
-            self.count += 1;
+            if let Err(error) = self.take(entry) {
+                self.failed.insert(entry.request, error);
+            }
         }
         for number in &changes.done {
-            self.waiting.remove(number);
+            // A TRIM leaves parts of pages as they are: bytes of which the drive keeps no version.
+            let Some(waiting) = self.waiting.remove(number) else { continue };
+            if let Err(error) = waiting.left.iter().try_for_each(|part| waiting.put(&self.store, part)) {
+                self.failed.insert(*number, error);
+            }
         }
         self.changes = changes;
         if self.count >= self.look_at {
@@ -160,6 +198,23 @@ impl Cuts {
             self.count = self.old.values().map(Vec::len).sum();
             self.look_at = 2 * self.count + SLACK;
         }
+    }
+
+    /// The drive takes a part of a page: the store has its bytes from now on.
+    fn take(&mut self, entry: &HostEntry) -> io::Result<()> {
+        let Some(waiting) = self.waiting.get_mut(&entry.request) else { return Ok(()) };
+        let first = entry.lpn * self.page_sectors;
+        let sectors = first + u64::from(entry.sectors.start)..first + u64::from(entry.sectors.end);
+        for part in waiting.take(&sectors) {
+            let mut bytes = vec![0; ((part.end - part.start) * SECTOR_BYTES) as usize];
+            self.store.read(part.start * SECTOR_BYTES, &mut bytes)?;
+            waiting.put(&self.store, &part)?;
+            let sectors = (part.start - first) as u32..(part.end - first) as u32;
+            let before = Before { sectors, version: entry.version, bytes };
+            self.old.entry(entry.lpn).or_default().push(before);
+            self.count += 1;
+        }
+        Ok(())
     }
 
     /// Power fails: bytes go back to the versions that flash holds. `protected`: all that entered the drive is kept.
@@ -180,22 +235,17 @@ impl Cuts {
         let outcome = if protected { Outcome { time_ns, ..Outcome::default() } } else { cut.outcome };
         let report = Report { time_ns, rebuild_ns: cut.rebuild_ns, outcome, outstanding, restored };
         self.waiting.clear();
+        self.failed.clear();
         self.old.clear();
         (self.count, self.look_at) = (0, SLACK);
         self.reports.push(report);
         Ok(report)
     }
 
-    /// Brings older bytes back, newest change first. Returns the number of sectors.
+    /// Brings older bytes back, newest change first. Returns the number of sectors, with those that the drive had not taken.
     fn restore(&self, drive: &Drive, protected: bool) -> io::Result<u64> {
-        let mut restored = 0;
-        for part in self.waiting.values().rev().flatten() {
-            restored += u64::from(part.sectors.end - part.sectors.start);
-            self.store.write(
-                (part.lpn * self.page_sectors + u64::from(part.sectors.start)) * SECTOR_BYTES,
-                &part.bytes,
-            )?;
-        }
+        let not_taken = self.waiting.values().flat_map(|waiting| &waiting.left);
+        let mut restored = not_taken.map(|part| part.end - part.start).sum();
         if protected {
             return Ok(restored);
         }

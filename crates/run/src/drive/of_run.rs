@@ -10,10 +10,7 @@ use super::counts::Counts;
 use super::outstanding::Outstanding;
 use super::spec::with_open_arrivals;
 use super::{Drive, DriveOptions, State};
-use crate::activity::Window;
 use crate::error::Error;
-use crate::power;
-use crate::refusals::{RECORDED, refused};
 use crate::spec::RunSpec;
 
 /// Where the drive of a run is saved, and as which drive.
@@ -27,19 +24,6 @@ impl SaveState {
     /// If the run asks for it. Gives the run the time path that the saved drive has: both give the same times where both are exact.
     pub(crate) fn of(run: &RunSpec, config: &mut Config) -> Result<Option<Self>, Error> {
         let Some(place) = &run.save_state else { return Ok(None) };
-        let records = [
-            (run.requests.is_some(), "requests"),
-            (run.timeline.is_some(), "timeline"),
-            (Window::parse(run.activity.as_ref())?.is_some(), "activity"),
-            (run.explain.is_some(), "explain"),
-            (run.samples.is_some(), "samples"),
-            (power::parse(run.power_cut.as_ref())?.is_some(), "power_cut"),
-        ];
-        if let Some((_, name)) = records.into_iter().find(|(is_asked, _)| *is_asked) {
-            let expected =
-                "the state of a drive whose commands are recorded can't be saved; expected one of them";
-            return Err(refused(&RECORDED, format!("save_state with {name}"), expected));
-        }
         let mut open = with_open_arrivals(config.clone())?;
         if config.uses_events() != open.uses_events() {
             (config.engine, open.engine) = (Engine::Event, Engine::Event);
@@ -62,7 +46,8 @@ impl SaveState {
         let options = DriveOptions {
             seed: run.seed,
             verify: run.verify,
-            latency_parts: run.latency_parts,
+            // A run that explains latencies keeps account of their parts.
+            latency_parts: run.latency_parts || run.explain.is_some(),
             tenants: if has_tenants { names.clone() } else { Vec::new() },
             windows: run.windows,
             model: run.model.clone(),

@@ -7,7 +7,6 @@ use flashweir_trace::{Op, Request};
 use super::Drive;
 use crate::error::Error;
 use crate::power::{Outcome, PowerCuts};
-use crate::refusals::{SERVED_ORDER, refused};
 
 /// Changes by the host since the last look.
 #[derive(Clone, Debug, Default)]
@@ -36,15 +35,6 @@ impl Drive {
             let expected = "the drive keeps no journal; expected one that was opened with it";
             return Err(Error::setting("power cuts", expected));
         }
-        if self.config.host_reorders() {
-            let expected = "the bytes of a served drive are kept in the order of submission; expected a host and firmware that keep it \
-                            (host.arbitration=arrival, host.doorbell=1, firmware.cores=1, firmware.hmb_bytes=0, no rate limits, no latency targets)";
-            return Err(refused(
-                &SERVED_ORDER,
-                "power cuts of a served drive whose requests change their order",
-                expected,
-            ));
-        }
         PowerCuts::check(&self.config, self.simulation.geometry())?;
         // The journal of a drive that was restored begins with an empty buffer.
         self.settle()?;
@@ -53,7 +43,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Takes the host's changes since the last call. Requests are named by their numbers, so they must enter in their order.
+    /// Takes the host's changes since the last call, in the order in which the drive took them. Requests are named by their numbers, so
+    /// they must be submitted in the order of their times.
     pub fn host_changes(&mut self, into: &mut HostChanges) {
         into.entries.clear();
         into.done.clear();

@@ -117,19 +117,44 @@ impl Warmup {
         simulation: &mut Simulation,
         requests: &[Request],
     ) -> Result<(), RunError> {
+        if simulation.holds_back() {
+            simulation.hold(requests)?;
+            return self.serve_held(simulation);
+        }
         let mut left = requests;
         while let Some(next) = left.first() {
             self.begin(simulation, next)?;
-            let size = self.windows.size();
-            let end = ((self.served / size + 1) * size).min(self.parts.cuts.next_after(self.served));
-            let count =
-                left.len().min(MAX_SERVED).min(usize::try_from(end - self.served).unwrap_or(usize::MAX));
+            let count = left.len().min(self.most_at_once());
             simulation.serve(&left[..count])?;
             self.served += count as u64;
             left = &left[count..];
             self.book(simulation);
         }
         Ok(())
+    }
+
+    /// No request comes any more: serves those that are held back until their window is complete.
+    pub(crate) fn end(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        simulation.end_of_held();
+        self.serve_held(simulation)
+    }
+
+    /// Serves requests that were held back. The drive takes them with the allocation of their window, so a part begins where
+    /// the first of them enters, as elsewhere.
+    fn serve_held(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        while let Some(next) = simulation.next_held()? {
+            self.begin(simulation, &next)?;
+            self.served += simulation.serve_held(self.most_at_once())? as u64;
+            self.book(simulation);
+        }
+        Ok(())
+    }
+
+    /// Requests up to the next window or part.
+    fn most_at_once(&self) -> usize {
+        let size = self.windows.size();
+        let end = ((self.served / size + 1) * size).min(self.parts.cuts.next_after(self.served));
+        usize::try_from(end - self.served).unwrap_or(usize::MAX).min(MAX_SERVED)
     }
 
     /// Begins the window and the part that begin with the next request.

@@ -1,6 +1,6 @@
 //! Saved drives: what is loaded is what was saved.
 
-use flashweir_run::{Drive, DriveOptions, DriveSpec, ErrorKind};
+use flashweir_run::{Drive, DriveOptions, DriveSpec, ErrorKind, Place, RunSpec, WorkloadSpec, simulate};
 use flashweir_ssd::config::layers::to_value;
 use flashweir_trace::{Op, Request};
 use serde_json::json;
@@ -179,4 +179,56 @@ fn damaged_drives_are_refused_wherever_they_are_damaged() {
     }
     let nowhere = saved.save(std::path::Path::new("/nowhere/saved.drive")).expect_err("no folder");
     assert!(nowhere.to_string().starts_with("/nowhere/saved.drive: "), "{nowhere}");
+}
+
+/// Records belong to the run: its drive goes on as that of a run which was not recorded.
+#[test]
+fn the_drive_of_a_recorded_run_goes_on_as_that_of_another() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| Some(Place::from(dir.path().join(name)));
+    let records: [(&str, fn(&mut RunSpec, Option<Place>)); 6] = [
+        ("requests", |run, place| run.requests = place),
+        ("timeline", |run, place| run.timeline = place),
+        ("activity", |run, _| run.activity = Some(json!(true))),
+        ("explain", |run, _| run.explain = Some("p99".into())),
+        ("samples", |run, place| run.samples = place),
+        ("power cuts", |run, _| run.power_cut = Some(json!(5))),
+    ];
+    let drives: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("engine", "event"), ("chips", "2"), ("sched.kind", "read-first")],
+        &[("host.queue_depth", "4"), ("buffer.bytes", "32KiB")],
+        &[("alloc.kind", "dynamic"), ("host.queue_depth", "4")],
+    ];
+    for (settings, verify) in drives.into_iter().flat_map(|settings| [(settings, false), (settings, true)]) {
+        let ended = |record: Option<fn(&mut RunSpec, Option<Place>)>| {
+            let mut run = RunSpec {
+                workloads: vec![WorkloadSpec {
+                    spec: "random:span=2MiB,size=4KiB,count=900,write=0.7,trim=0.05,flush=0.02".into(),
+                    ..WorkloadSpec::default()
+                }],
+                save_state: place("saved"),
+                verify,
+                overrides: spec(&[&AGED, settings].concat()).overrides,
+                ..RunSpec::default()
+            };
+            if let Some(record) = record {
+                record(&mut run, place("record"));
+            }
+            let result =
+                simulate(&run, &mut |_| true).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
+            let mut drive = Drive::load(&dir.path().join("saved"), None).expect("loaded");
+            drive.submit(&requests(drive.now_ns(), 11)).expect("submitted");
+            assert!(drive.drain_while(&mut || true).expect("drained"));
+            let mut done = poll(&mut drive);
+            done.iter_mut().for_each(|done| done.parts = None);
+            let counted = drive.finish().expect("finished");
+            (result["flash"].clone(), done, counted["flash"].clone(), counted["wear"].clone())
+        };
+        let plain = ended(None);
+        assert_eq!(plain.1.len(), 300);
+        for (name, record) in records {
+            assert_eq!(ended(Some(record)), plain, "{name}, verify={verify}: {settings:?}");
+        }
+    }
 }

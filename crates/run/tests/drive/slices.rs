@@ -54,7 +54,9 @@ const DIMENSIONS: [Choices<'_>; 11] = [
         &[("gc.victim", "random")],
         &[("clock", "lock-step")],
         &[("gc.planner", "cycle-stealing")],
+        &[("gc.planner", "super-data-block"), ("ftl.kind", "fast")],
         &[("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "20")],
+        &[("alloc.kind", "striped"), ("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "20")],
     ],
     &[
         &[],

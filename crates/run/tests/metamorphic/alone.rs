@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 117] = [
+const NEEDS: [(&str, &[Setting]); 118] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -22,6 +22,7 @@ const NEEDS: [(&str, &[Setting]); 117] = [
     ("ftl.groups", &[("ftl.classifier", "generations"), ("op_ratio", "1")]),
     ("ftl.classifier_file", &[("ftl.classifier", "external"), ("op_ratio", "1")]),
     ("ftl.isolated", &[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("op_ratio", "1")]),
+    ("ftl.open_time", &[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("op_ratio", "1")]),
     ("gc.choices", &[("gc.victim", "d-choices")]),
     ("gc.victim_file", &[("gc.victim", "external")]),
     ("gc.planner_file", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),

@@ -122,11 +122,30 @@ fn with_managed_channels() {
             ("buffer.order", "in-order"),
         ],
         &[FAST, ("gc.planner", "forwarding"), ("buffer.bytes", "64KiB")],
-        &[FAST, ("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("planes", "2")],
-        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB")],
+        &[
+            FAST,
+            ("gc.planner", "cycle-filling"),
+            ("buffer.bytes", "64KiB"),
+            ("planes", "2"),
+            // By default all units take part, as none has 200 spare blocks: that is cycle stealing.
+            ("gc.spare_blocks", "1"),
+        ],
+        &[("gc.planner", "cycle-filling"), ("buffer.bytes", "64KiB"), ("gc.spare_blocks", "1")],
         &[("units", "synchronized"), FAST, ("channels", "2")],
         &[STEP, ("host.queue_depth", "4"), ("planes", "2"), ("planes_bound", "true")],
     ]);
+}
+
+#[test]
+fn with_cells_that_age() {
+    // Blocks that need no retry, some, soft decoding, and such that can't be read.
+    assert_every_key_acts(&[&[
+        ("ageing.kind", "power-law"),
+        ("ageing.cycles", "2500"),
+        ("ageing.retention", "300"),
+        ("ageing.spread", "1.5"),
+        ("ageing.gamma", "0.0001"),
+    ]]);
 }
 
 #[test]

@@ -13,11 +13,10 @@ pub(super) fn error(settings: &[Setting<'_>]) -> Option<String> {
 const DIRECT: Setting<'static> = ("ftl.kind", "direct");
 const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
-const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 const MLC: Setting<'static> = ("nand.cell", "mlc");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each rule of the table refuses, in its order.
-const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
+const EXAMPLES: [&[&[Setting<'static>]]; 11] = [
     &[&[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")]],
     &[&[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")]],
     &[&[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")]],
@@ -26,21 +25,11 @@ const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
         &[DIRECT, SUPERBLOCK],
         &[("ftl.kind", "zones"), DYNAMIC],
         &[("ftl.kind", "fast"), DYNAMIC],
+        &[("ftl.kind", "bast"), ("tenants.channels", "shared")],
         &[("ftl.kind", "kast"), SUPERBLOCK],
     ],
-    &[&[("gc.planner", "cycle-stealing")]],
-    &[&[STEP, ("gc.planner", "super-data-block")]],
-    &[&[("tenants.channels", "shared")]],
-    &[
-        &[("tenants.channels", "look-ahead"), DYNAMIC, ("host.arbitration", "fair"), DEPTH],
-        &[
-            ("tenants.channels", "look-ahead"),
-            DYNAMIC,
-            ("host.arbitration", "weighted"),
-            ("host.iops_limit", "9"),
-            DEPTH,
-        ],
-    ],
+    &[&[STEP, ("gc.planner", "super-data-block")], &[("gc.planner", "super-data-block")]],
+    &[&[("tenants.channels", "shared"), SUPERBLOCK]],
     &[
         &[("nand.cell", "tlc"), ("timing.read", "50us,70us")],
         &[("nand.programs", "one-shot"), MLC, ("timing.program", "1ms,2ms")],

@@ -14,19 +14,28 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
 const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
+const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 94] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
     &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
     &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
     &[("slc.kind", "dynamic")],
+    &[("ageing.cycles", "100")],
+    &[AGES, ("ageing.cell", "tlc")],
+    &[AGES, ("ageing.reads_of", "page")],
+    &[AGES, ("ageing.retention", "30"), ("precondition", "empty")],
+    &[AGES, ("ageing.temperature", "60"), ("ageing.pace", "0")],
+    &[AGES, ("ageing.retries", "0"), ("ageing.decode_time", "5us")],
+    &[AGES, ("ageing.soft_bits", "0"), ("ageing.soft_reads", "2")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
+    &[("ftl.open_time", "50ms")],
     &[("ftl.classifier_file", "own.py:f")],
     &[AHEAD, STEP, ("buffer.bytes", "32KiB")],
     &[("gc.planner", "selective-filling")],

@@ -114,7 +114,7 @@ fn a_plan_refuses_what_a_run_refuses() {
     for (settings, workload) in [
         (&[("channels", "0")][..], "random:count=10"),
         (&[("capacity", "1MiB")][..], "random:span=2MiB,count=10"),
-        (&[("gc.planner", "cycle-stealing")][..], "random:count=10"),
+        (&[("gc.planner", "super-data-block")][..], "random:count=10"),
         (&[][..], "random:cuont=10"),
     ] {
         let run = spec(None, settings, workload);
@@ -124,16 +124,6 @@ fn a_plan_refuses_what_a_run_refuses() {
     for warmup in ["mser", "requests=10", "requests=x"] {
         let run = RunSpec { warmup: Some(warmup.into()), ..spec(None, &[], "random:count=10") };
         let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
-        assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
-    }
-    let held = [("alloc.kind", "dynamic"), ("tenants.channels", "ssdkeeper"), ("tenants.applies", "same")];
-    for settings in [&held[..], &[("alloc.kind", "dynamic"), ("tenants.channels", "look-ahead")][..]] {
-        let run = RunSpec { warmup: Some("requests=5".into()), ..spec(None, settings, "random:count=10") };
-        let refused = simulate(&run, &mut |_| true).expect_err("refused").to_string();
-        assert!(
-            refused.starts_with("warmup with tenants.applies=same or tenants.channels=look-ahead: "),
-            "{refused}"
-        );
         assert_eq!(plan(&run).expect_err("refused").to_string(), refused);
     }
     let absent = plan(&spec(None, &[], "absent.csv")).expect_err("refused").to_string();

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::striped::Order;
 use super::turns::{Turn, Turns};
 use super::{AllocView, Home};
 use crate::cow::CowVec;
@@ -14,6 +15,17 @@ use crate::tenants::{Allocation, Placement};
 /// Dynamic allocation for groups of tenants that mostly write, static allocation for those that mostly read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {}
+
+/// Place of a page within the channels of its group, unless that is static.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Within {
+    /// On channels in turn.
+    Turns,
+    /// On the channel that its address says, there on units in turn.
+    Channel,
+    /// On the unit that its address says, in this order; static groups too.
+    Address(Order),
+}
 
 /// The channels of a group, and the one that is next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,8 +40,7 @@ struct Set {
 pub(crate) struct InSets {
     /// Mapping units in a page of flash: so many in a row have the same place by their address.
     per_page: u64,
-    /// True if the address says which of the group's channels a page goes to.
-    fixes_channel: bool,
+    within: Within,
     chips: u32,
     dies: u32,
     planes: u32,
@@ -46,11 +57,12 @@ pub(crate) struct InSets {
 
 impl InSets {
     /// All channels for everybody, until [`InSets::allocate`] says otherwise.
-    pub(super) fn new(geometry: &Geometry, tenants: u16, fixes_channel: bool) -> Self {
-        let everywhere = Set { channels: (0..geometry.channels).collect(), next: 0, fixed: false };
+    pub(super) fn new(geometry: &Geometry, tenants: u16, within: Within) -> Self {
+        let fixed = matches!(within, Within::Address(_));
+        let everywhere = Set { channels: (0..geometry.channels).collect(), next: 0, fixed };
         Self {
             per_page: geometry.units_per_page.into(),
-            fixes_channel,
+            within,
             chips: geometry.chips,
             dies: geometry.dies,
             planes: geometry.planes,
@@ -95,7 +107,8 @@ impl InSets {
     /// The channel of a page whose address says which of its group's it goes to.
     fn own_channel(&self, group: u16, lpn: u64) -> Option<u32> {
         let channels = &self.sets[usize::from(group)].channels;
-        self.fixes_channel.then(|| channels[(lpn / self.per_page % channels.len() as u64) as usize])
+        (self.within == Within::Channel)
+            .then(|| channels[(lpn / self.per_page % channels.len() as u64) as usize])
     }
 
     /// The units of a channel.
@@ -106,7 +119,8 @@ impl InSets {
 
     /// Place of a page that no tenant wrote in this run: by address over all channels, as it was there before.
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
-        let unit = self.turns.by_address(lpn / self.per_page, 1, has_room)?;
+        let own = self.fixed_unit_in(&self.everywhere, lpn).filter(|unit| has_room(*unit));
+        let unit = own.or_else(|| self.turns.by_address(lpn / self.per_page, 1, has_room))?;
         Some(self.assign(lpn, unit))
     }
 
@@ -119,7 +133,7 @@ impl InSets {
     pub(super) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         let turn = match self.group_of(stream) {
             Some(group) => self.in_set(group, lpn, view),
-            None => Turn::Full,
+            None => self.fixed_turn(&self.everywhere, lpn, view),
         };
         let unit = match turn {
             Turn::Unit(unit) => unit,
@@ -138,8 +152,7 @@ impl InSets {
     /// True if [`InSets::place`] finds a unit.
     pub(super) fn finds(&self, stream: u16, lpn: u64, view: &impl AllocView) -> bool {
         let group = self.group_of(stream);
-        let home = group.and_then(|group| self.fixed_die(group, lpn, |unit| view.has_room(unit)));
-        if let Some(die) = home {
+        if let Some(die) = self.fixed_die(group, lpn, |unit| view.has_room(unit)) {
             return view.admits(die);
         }
         if let Some(own) = group.and_then(|group| self.own_channel(group, lpn)) {
@@ -166,11 +179,26 @@ impl InSets {
     }
 
     /// The die of a page that has one place, if there is room.
-    fn fixed_die(&self, group: u16, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
-        let set = &self.sets[usize::from(group)];
-        let home = || fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn / self.per_page);
-        let unit = set.fixed.then(home).filter(|unit| has_room(*unit))?;
+    fn fixed_die(&self, group: Option<u16>, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
+        let unit = self.fixed_unit_in(set, lpn).filter(|unit| has_room(*unit))?;
         Some(unit / self.planes)
+    }
+
+    /// The place of a page in a set whose pages have one.
+    fn fixed_unit_in(&self, set: &Set, lpn: u64) -> Option<u32> {
+        let order = if let Within::Address(order) = self.within { order } else { Order::Cdpw };
+        let shape = [self.chips, self.dies, self.planes];
+        set.fixed.then(|| fixed_unit(&set.channels, shape, order, lpn / self.per_page))
+    }
+
+    /// The same as a turn: full where pages have none.
+    fn fixed_turn(&self, set: &Set, lpn: u64, view: &impl AllocView) -> Turn {
+        match self.fixed_unit_in(set, lpn).filter(|unit| view.has_room(*unit)) {
+            Some(unit) if view.admits(unit / self.planes) => Turn::Unit(unit),
+            Some(_) => Turn::Busy,
+            None => Turn::Full,
+        }
     }
 
     /// The only die that a page which the tenant writes can go to, if there is only one and it has room.
@@ -181,7 +209,7 @@ impl InSets {
         if let Some(own) = own.filter(|own| one_die && self.units_of(*own).any(&has_room)) {
             return Some(own);
         }
-        let fixed = group.and_then(|group| self.fixed_die(group, lpn, has_room));
+        let fixed = self.fixed_die(group, lpn, has_room);
         let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
         let alone = set.channels.len() == 1 && one_die;
         fixed.or_else(|| alone.then(|| set.channels[0]))
@@ -195,21 +223,18 @@ impl InSets {
 
     /// True if a page that the tenant writes may go to a unit: to one of its group's channels, or to any if these are full.
     pub(super) fn may_take(&self, stream: u16, lpn: u64, unit: u32, has_room: impl Fn(u32) -> bool) -> bool {
-        let Some(group) = self.group_of(stream) else { return true };
-        let set = &self.sets[usize::from(group)];
-        let shape = [self.chips, self.dies, self.planes];
-        if set.fixed {
-            let home = fixed_unit(&set.channels, shape, lpn / self.per_page);
-            if has_room(home) {
-                return home == unit;
-            }
+        let group = self.group_of(stream);
+        let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
+        if let Some(home) = self.fixed_unit_in(set, lpn).filter(|home| has_room(*home)) {
+            return home == unit;
         }
+        let Some(group) = group else { return true };
         if let Some(own) = self.own_channel(group, lpn)
             && self.units_of(own).any(&has_room)
         {
             return self.units_of(own).contains(&unit);
         }
-        let channel = unit / shape.iter().product::<u32>();
+        let channel = unit / (self.chips * self.dies * self.planes);
         let units = |channel: &u32| self.units_of(*channel);
         set.channels.contains(&channel) || !set.channels.iter().flat_map(units).any(has_room)
     }
@@ -221,14 +246,11 @@ impl InSets {
                 return turn;
             }
         }
-        let set = &mut self.sets[usize::from(group)];
-        if set.fixed {
-            let unit = fixed_unit(&set.channels, [self.chips, self.dies, self.planes], lpn / self.per_page);
-            if view.has_room(unit) {
-                return if view.admits(unit / self.planes) { Turn::Unit(unit) } else { Turn::Busy };
-            }
+        let turn = self.fixed_turn(&self.sets[usize::from(group)], lpn, view);
+        if turn != Turn::Full {
+            return turn;
         }
-        next_in(set, &mut self.turns, view)
+        next_in(&mut self.sets[usize::from(group)], &mut self.turns, view)
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
@@ -266,128 +288,11 @@ fn next_in(set: &mut Set, turns: &mut Turns, view: &impl AllocView) -> Turn {
     answer
 }
 
-/// SSDsim's static order over these channels: channel first, then die, plane and chip.
-fn fixed_unit(channels: &[u32], [chips, dies, planes]: [u32; 3], lpn: u64) -> u32 {
-    let count = channels.len() as u64;
-    let channel = channels[(lpn % count) as usize];
-    let rest = lpn / count;
-    let die = rest % u64::from(dies);
-    let plane = rest / u64::from(dies) % u64::from(planes);
-    let chip = rest / (u64::from(dies) * u64::from(planes)) % u64::from(chips);
-    ((channel * chips + chip as u32) * dies + die as u32) * planes + plane as u32
+/// The unit of a page by its address over these channels.
+fn fixed_unit(channels: &[u32], [chips, dies, planes]: [u32; 3], order: Order, lpn: u64) -> u32 {
+    let [channel, chip, die, plane] = order.place([channels.len() as u32, chips, dies, planes], lpn);
+    ((channels[channel as usize] * chips + chip) * dies + die) * planes + plane
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tenants::Group;
-
-    /// Dies and units that are busy or full.
-    struct View {
-        busy: Vec<u32>,
-        full: Vec<u32>,
-    }
-    impl AllocView for View {
-        fn die_is_idle(&self, die: u32) -> bool {
-            !self.busy.contains(&die)
-        }
-        fn has_room(&self, unit: u32) -> bool {
-            !self.full.contains(&unit)
-        }
-    }
-
-    const FREE: View = View { busy: Vec::new(), full: Vec::new() };
-
-    fn sets(groups: &[(&[u32], Placement)], writes: &[u16]) -> (Geometry, InSets) {
-        let geometry = Geometry::for_test(4, 1, 1, 2);
-        let mut sets = InSets::new(&geometry, 2, false);
-        let group = |(channels, placement): &(&[u32], Placement)| Group {
-            channels: channels.to_vec(),
-            placement: Some(*placement),
-        };
-        let groups = groups.iter().map(group).collect();
-        sets.allocate(&Allocation { groups, reads: writes.to_vec(), writes: writes.to_vec(), turns: None });
-        (geometry, sets)
-    }
-
-    fn unit(sets: &mut InSets, stream: u16, lpn: u64, view: &View) -> Option<u32> {
-        sets.place(stream, lpn, view).map(|home| home.unit)
-    }
-
-    #[test]
-    fn groups_take_turns_on_channels_of_their_own() {
-        let (_, mut sets) = sets(&[(&[0, 1], Placement::Dynamic), (&[3], Placement::Dynamic)], &[0, 1]);
-        let units: Vec<_> = (0..6).map(|lpn| unit(&mut sets, (lpn % 2) as u16, lpn, &FREE)).collect();
-        assert_eq!(units, [Some(0), Some(6), Some(2), Some(7), Some(1), Some(6)]);
-        assert_eq!(sets.locate(2).map(|home| home.unit), Some(2));
-        // A busy channel is left out; without any other the page waits.
-        let view = View { busy: vec![3], full: Vec::new() };
-        assert_eq!(unit(&mut sets, 1, 9, &view), None);
-        assert_eq!(sets.locate(9), None);
-    }
-
-    #[test]
-    fn static_places_are_ssdsims_formula_over_the_groups_channels() {
-        let geometry = Geometry::for_test(4, 3, 2, 2);
-        for lpn in 0..200 {
-            let (c, d, p, w) = ([1, 3][lpn as usize % 2], lpn / 2 % 2, lpn / 4 % 2, lpn / 8 % 3);
-            assert_eq!(
-                fixed_unit(&[1, 3], [3, 2, 2], lpn),
-                geometry.unit_at(c, w as u32, d as u32, p as u32)
-            );
-        }
-        let (_, mut sets) = sets(&[(&[1], Placement::Static)], &[0]);
-        // Idle or not, the place of a page is what it is; without room there it goes to the next one of the group.
-        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![1], full: Vec::new() }), Some(2));
-        assert_eq!(unit(&mut sets, 0, 0, &View { busy: Vec::new(), full: vec![2] }), Some(3));
-    }
-
-    #[test]
-    fn mode_1_fixes_the_channel_among_those_of_the_group() {
-        let geometry = Geometry::for_test(4, 1, 1, 2);
-        let mut sets = InSets::new(&geometry, 1, true);
-        let group = Group { channels: vec![1, 3], placement: Some(Placement::Dynamic) };
-        sets.allocate(&Allocation { groups: vec![group], reads: vec![0], writes: vec![0], turns: None });
-        let units: Vec<_> = (0..5).map(|lpn| unit(&mut sets, 0, lpn, &FREE)).collect();
-        // Pages 0, 2 and 4 are on channel 1, whose planes take turns.
-        assert_eq!(units, [2, 6, 3, 7, 2].map(Some));
-        // It waits for its channel, unless that has no room.
-        let busy = View { busy: vec![1], full: Vec::new() };
-        assert_eq!(unit(&mut sets, 0, 6, &busy), None);
-        assert!(!sets.finds(0, 6, &busy) && sets.finds(0, 7, &busy));
-        let full = View { busy: Vec::new(), full: vec![2, 3] };
-        assert_eq!(unit(&mut sets, 0, 6, &full), Some(6));
-        assert_eq!([sets.class_of(0, 6), sets.class_of(0, 7)], [2, 4]);
-        let may = |unit: u32| sets.may_take(0, 7, unit, |_| true);
-        assert_eq!([2, 3, 6, 7].map(may), [false, false, true, true]);
-    }
-
-    #[test]
-    fn pages_spill_only_where_the_group_has_no_room() {
-        let (_, mut sets) = sets(&[(&[0], Placement::Dynamic)], &[0]);
-        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![0], full: vec![0] }), None);
-        assert_eq!(sets.spilled, 0);
-        assert_eq!(unit(&mut sets, 0, 0, &View { busy: vec![0, 1], full: vec![0, 1] }), Some(4));
-        assert_eq!(sets.spilled, 1);
-    }
-
-    #[test]
-    fn a_new_allocation_leaves_pages_where_they_are_and_turns_as_they_were() {
-        let (_, mut sets) = sets(&[(&[0, 1], Placement::Dynamic)], &[0]);
-        assert_eq!(unit(&mut sets, 0, 5, &FREE), Some(0));
-        let group =
-            |channels: &[u32]| Group { channels: channels.to_vec(), placement: Some(Placement::Dynamic) };
-        let other = Allocation {
-            groups: vec![group(&[2]), group(&[0, 1])],
-            reads: vec![0],
-            writes: vec![1],
-            turns: None,
-        };
-        sets.allocate(&other);
-        assert_eq!(sets.locate(5).map(|home| home.unit), Some(0));
-        assert_eq!(unit(&mut sets, 0, 6, &FREE), Some(2));
-        // Nobody wrote page 7: it is where filling the drive would have put it, whoever has channel 3 now.
-        assert_eq!(sets.lay(7, |_| true).map(|home| home.unit), Some(7));
-        assert_eq!(sets.lay(11, |unit| unit != 6).map(|home| home.unit), Some(1));
-    }
-}
+mod tests;

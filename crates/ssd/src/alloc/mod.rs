@@ -17,19 +17,20 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use dynamic::Dynamic;
 pub(crate) use in_sets::InSets;
+use in_sets::Within;
 pub(crate) use striped::Striped;
 pub(crate) use superblock::Superblocks;
 pub(crate) use zoned::Zoned;
 
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
-use crate::tenants::Allocation;
+use crate::tenants::{Allocation, Placing};
 
 /// Parallel unit of a logical page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum AllocConfig {
-    /// By the digits of the logical page number (static allocation).
+    /// By the digits of the logical page number (static allocation); with `tenants.channels` over those of the tenant's group.
     Striped(striped::Config),
     /// To whichever channel is idle (SSDsim's dynamic allocation). Needs events.
     Dynamic(dynamic::Config),
@@ -53,8 +54,11 @@ impl AllocConfig {
     }
 
     /// Why the policy can't do with busy-until times, if it can't.
-    pub(crate) fn needs_events(&self) -> Option<&'static str> {
+    pub(crate) fn needs_events(&self, by_tenant: bool) -> Option<&'static str> {
         match self {
+            AllocConfig::Striped(_) if by_tenant => {
+                Some("a page for which the channels of its tenant have no room waits for an idle one")
+            }
             AllocConfig::Striped(_) | AllocConfig::Superblock(_) => None,
             AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
                 Some("dynamic allocation waits for an idle channel")
@@ -94,9 +98,22 @@ impl AllocConfig {
         matches!(self, AllocConfig::Superblock(own) if own.superblock_dies.0.is_none_or(|of_set| of_set == dies))
     }
 
-    /// True if pages are bound to a unit when they are dispatched.
-    pub fn binds_late(&self) -> bool {
-        matches!(self, AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_))
+    /// True if pages are bound to a unit when they are dispatched, `by_tenant` if that depends on whose they are.
+    pub(crate) fn binds_late(&self, by_tenant: bool) -> bool {
+        match self {
+            AllocConfig::Striped(_) => by_tenant,
+            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => true,
+            AllocConfig::Superblock(_) => false,
+        }
+    }
+
+    /// Placement of pages on the channels of their tenant's group.
+    pub(crate) fn placing(&self) -> Placing {
+        match self {
+            AllocConfig::Striped(_) => Placing::Address,
+            AllocConfig::Hybrid(_) => Placing::Hybrid,
+            AllocConfig::Dynamic(_) | AllocConfig::Superblock(_) => Placing::Dynamic,
+        }
     }
 }
 
@@ -141,16 +158,20 @@ impl Alloc {
     /// the translation layer.
     pub(crate) fn new(config: &AllocConfig, tenants: Option<u16>, geometry: &Geometry) -> Self {
         match (config, tenants) {
-            (AllocConfig::Striped(config), _) => Alloc::Striped(Striped::new(config, geometry)),
+            (AllocConfig::Striped(config), None) => Alloc::Striped(Striped::new(config, geometry)),
+            (AllocConfig::Striped(config), Some(tenants)) => {
+                Alloc::InSets(InSets::new(geometry, tenants, Within::Address(config.order)))
+            }
             (AllocConfig::Superblock(_), _) => {
                 Alloc::Superblock(Striped::new(&striped::Config::default(), geometry))
             }
             (AllocConfig::Dynamic(config), None) => Alloc::Dynamic(Dynamic::new(config, geometry)),
             (AllocConfig::Dynamic(config), Some(tenants)) => {
-                Alloc::InSets(InSets::new(geometry, tenants, config.mode == 1))
+                let within = if config.mode == 1 { Within::Channel } else { Within::Turns };
+                Alloc::InSets(InSets::new(geometry, tenants, within))
             }
             (AllocConfig::Hybrid(_), tenants) => {
-                Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1), false))
+                Alloc::InSets(InSets::new(geometry, tenants.unwrap_or(1), Within::Turns))
             }
         }
     }

@@ -47,6 +47,22 @@ impl Order {
         }
     }
 
+    /// Channel, chip, die and plane of a page, of so many each.
+    pub(super) fn place(self, [channels, chips, dies, planes]: [u32; 4], lpn: u64) -> [u32; 4] {
+        let (mut number, mut place) = (lpn, [0; 4]);
+        for digit in self.digits() {
+            let (at, extent) = match digit {
+                b'C' => (0, channels),
+                b'W' => (1, chips),
+                b'D' => (2, dies),
+                _ => (3, planes),
+            };
+            place[at] = (number % u64::from(extent)) as u32;
+            number /= u64::from(extent);
+        }
+        place
+    }
+
     /// The digits that have more than one value on this geometry: what the order really does there.
     fn effective(self, geometry: &Geometry) -> Vec<u8> {
         self.digits().into_iter().filter(|digit| extent(geometry, *digit) > 1).collect()
@@ -84,19 +100,9 @@ impl Striped {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
         let units = geometry.units();
         let unit_of = (0..units)
-            .map(|mut number| {
-                let (mut channel, mut chip, mut die, mut plane) = (0, 0, 0, 0);
-                for digit in config.order.digits() {
-                    let extent = extent(geometry, digit);
-                    let value = number % extent;
-                    number /= extent;
-                    match digit {
-                        b'C' => channel = value,
-                        b'W' => chip = value,
-                        b'D' => die = value,
-                        _ => plane = value,
-                    }
-                }
+            .map(|number| {
+                let extents = [geometry.channels, geometry.chips, geometry.dies, geometry.planes];
+                let [channel, chip, die, plane] = config.order.place(extents, number.into());
                 geometry.unit_at(channel, chip, die, plane)
             })
             .collect();

@@ -237,10 +237,15 @@ impl Superblocks {
         Some((self.units[(set * self.members + member) as usize], block as u32 * self.rows + row))
     }
 
+    /// True if a page of flash of a set, counted without parity, is the first one of a stripe.
+    pub(crate) fn begins_stripe(&self, page: u64) -> bool {
+        let Some(data) = self.stripe.checked_sub(1) else { return true };
+        let (_, in_block) = self.block.split(page);
+        let (_, in_row) = self.row.split(in_block);
+        in_row.is_multiple_of(u64::from(data))
+    }
+
     /// The other pages of flash of the stripe of one, parity included: reading them rebuilds it. None without parity.
-    ///
-    /// The entry for a read that fails: such a read takes one of each of these, on other dies, and no data over the host's link.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no read fails yet"))]
     pub(crate) fn stripe_of(&self, (unit, page): PageAt) -> Vec<PageAt> {
         if self.stripe == 0 {
             return Vec::new();

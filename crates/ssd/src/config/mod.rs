@@ -6,6 +6,7 @@
 mod bad_blocks;
 mod bounds;
 mod counts;
+mod engine;
 pub mod keys;
 pub mod layers;
 pub mod no_effect;
@@ -23,14 +24,15 @@ pub use size::Share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ageing::AgeingConfig;
 use crate::alloc::AllocConfig;
 use crate::buffer::{BufferConfig, DestageConfig};
 use crate::external::Files;
 use crate::ftl::{FtlConfig, Upkeep};
 use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::MAX_PAGE_SECTORS;
-use crate::host::{Arbitration, FirmwareConfig, HostConfig, HostMode};
-use crate::nand::{EnergyConfig, NandConfig, Programs, TimingConfig, Transfer};
+use crate::host::{FirmwareConfig, HostConfig};
+use crate::nand::{Cell, EnergyConfig, NandConfig, Programs, TimingConfig, Transfer};
 use crate::quantity::{Auto, Bytes};
 use crate::sched::SchedConfig;
 use crate::slc::SlcConfig;
@@ -164,6 +166,8 @@ pub struct Config {
     pub slc: SlcConfig,
     /// Wear levelling.
     pub wear: WearConfig,
+    /// Bit errors, and their correction.
+    pub ageing: AgeingConfig,
     /// Work that the drive does before it must.
     pub background: BackgroundConfig,
 }
@@ -200,6 +204,7 @@ impl Default for Config {
             tenants: TenantsConfig::default(),
             slc: SlcConfig::default(),
             wear: WearConfig::default(),
+            ageing: AgeingConfig::default(),
             background: BackgroundConfig::default(),
         }
     }
@@ -258,11 +263,27 @@ impl Config {
             classifier: self.ftl.classifier(),
             groups: self.ftl.groups(),
             isolated: self.ftl.is_isolated(),
+            open_time: self.ftl.open_time(),
             throttle: self.gc.throttle,
             selection: self.gc.planner.selection(self.pages_per_block),
             wear: &self.wear,
             slc: self.slc.rules(self.timing.page_types(&self.nand)),
         }
+    }
+
+    /// Bits of a cell, as far as its errors are concerned.
+    pub(crate) fn ageing_bits(&self) -> u32 {
+        let Self { ageing, nand, timing, .. } = self;
+        let of_flash = || match timing.page_types(nand) {
+            1 if nand.cell == Cell::Auto => 3,
+            bits => bits,
+        };
+        ageing.cell.bits().unwrap_or_else(of_flash)
+    }
+
+    /// True if errors of cells are those of `nand.cell`.
+    pub(crate) fn ageing_heeds_nand_cell(&self) -> bool {
+        self.ageing.is_on() && self.ageing.cell == Cell::Auto
     }
 
     /// True if the channels are managed: by a planner, or by a common clock.
@@ -315,19 +336,6 @@ impl Config {
         self.host.has_interface(&self.firmware)
     }
 
-    /// True if requests may reach the drive in another order than that of the workload: by arbitration, on the way, or by the rate
-    /// limits of tenants.
-    pub fn host_reorders(&self) -> bool {
-        let arbitrates = self.host.arbitration != Arbitration::Arrival;
-        let on_the_way = self.host.doorbell > 1
-            || self.firmware.has_hmb()
-            || self.firmware.takes_time() && self.firmware.cores > 1;
-        let is_open = matches!(self.host.mode, HostMode::Open(_));
-        arbitrates && (self.has_interface() || self.host.slots().is_some())
-            || on_the_way && self.has_interface()
-            || self.host.has_limits() && (is_open || arbitrates)
-    }
-
     /// True if transfers take no time.
     pub(crate) fn bus_is_free(&self) -> bool {
         self.timing.bus == 0.0 && self.timing.command.0 == 0
@@ -336,47 +344,6 @@ impl Config {
     /// True if the drive draws from a seed, so that two seeds may give two results for the same requests.
     pub fn draws(&self) -> bool {
         self.precondition == Precondition::Steady || self.gc.victim.draws()
-    }
-
-    /// The first reason why busy-until times would not be exact for this drive, if there is one.
-    pub fn needs_events(&self) -> Option<&'static str> {
-        if self.chips * self.dies > 1 && !self.bus_is_free() {
-            return Some("dies that share a channel are granted its bus in the order of their requests");
-        }
-        if self.is_managed() {
-            return Some("what a channel does next is decided when it has done what it does now");
-        }
-        if self.buffer.destage != DestageConfig::default() {
-            return Some("when pages leave the buffer ahead depends on what the dies do meanwhile");
-        }
-        if self.buffer.backpressure.is_on() {
-            return Some("a write that is held back enters the buffer when its time has come");
-        }
-        if self.works_ahead() {
-            return Some("what is done in the background depends on when each die is idle");
-        }
-        if self.has_interface() && !self.is_one_at_a_time() {
-            return Some("commands of several requests share the link and the firmware's cores");
-        }
-        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
-        of_policies.or_else(|| self.host.needs_events()).or_else(|| {
-            let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
-            overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
-        })
-    }
-
-    /// True if the run uses events.
-    pub fn uses_events(&self) -> bool {
-        match self.engine {
-            Engine::Auto => self.needs_events().is_some(),
-            Engine::BusyUntil => false,
-            Engine::Event => true,
-        }
-    }
-
-    /// The time path that the drive gets: `event` or `busy-until`.
-    pub fn engine_name(&self) -> &'static str {
-        if self.uses_events() { "event" } else { "busy-until" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

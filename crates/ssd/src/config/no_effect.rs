@@ -1,6 +1,7 @@
 //! Settings that change nothing on a drive, because of others: a grid over many keys may cross them. They are set back to
 //! their defaults, and the result says so; a drive that has such a setting is the one that does not.
 
+mod ageing;
 mod background;
 mod flash;
 mod host;
@@ -37,6 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
     zones::ZONES
         .iter()
         .chain(&slc::CELLS)
+        .chain(&ageing::AGEING)
         .chain(&placement::PLACEMENT)
         .chain(&managed::MANAGED)
         .chain(&TABLE)
@@ -241,7 +243,7 @@ const TABLE: [NoEffect; 23] = [
         clear: |config| config.tenants.min_channels = TenantsConfig::default().min_channels,
     },
     NoEffect {
-        keys: "tenants.applies=same, tenants.channels=look-ahead; or shared or isolated with alloc.kind=dynamic",
+        keys: "tenants.applies=same, tenants.channels=look-ahead; or shared or isolated with alloc.kind=dynamic or striped",
         reason: "look-ahead knows the requests of its windows anyhow, and what the others give does not depend on the window",
         applies: |config| {
             let own = &config.tenants;
@@ -255,7 +257,8 @@ const TABLE: [NoEffect; 23] = [
         keys: "tenants.turns, alloc.kind=striped, buffer.bytes, host.queue_depth=1 or host.slots=1",
         reason: "pages only wait for a channel under dynamic allocation without a buffer, with several outstanding requests",
         applies: |config| {
-            let waits = config.alloc.binds_late() && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
+            let waits =
+                config.alloc.binds_late(false) && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
             config.tenants.turns != Turns::Arrival && !waits
         },
         clear: |config| config.tenants.turns = Turns::Arrival,

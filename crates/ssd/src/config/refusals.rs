@@ -88,7 +88,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
 
 /// A cache of the map holds an entry, and a map of all units has room for all pages.
 fn check_maps(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
-    let is_shared = config.alloc.binds_late();
+    let is_shared = config.binds_late();
     let caches = if is_shared { 1 } else { geometry.units() };
     if let FtlConfig::Dftl(dftl) = &config.ftl
         && dftl.entries(caches) == 0

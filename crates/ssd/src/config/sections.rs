@@ -80,6 +80,7 @@ sections!(
     tenants,
     slc,
     wear,
+    ageing,
     background,
 );
 

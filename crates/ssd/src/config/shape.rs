@@ -33,6 +33,13 @@ struct Needs {
     why: String,
 }
 
+impl Config {
+    /// True if pages are bound to a unit when they are dispatched.
+    pub fn binds_late(&self) -> bool {
+        self.alloc.binds_late(self.tenants.are_on())
+    }
+}
+
 impl Geometry {
     /// Works out the counts, or says which key makes them impossible.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
@@ -190,7 +197,7 @@ impl Geometry {
         };
         // A map on flash has a frontier of its own.
         let for_map = if config.ftl.has_map_on_flash() {
-            self.blocks_held_back_for_map(config.alloc.binds_late()) + self.unit_translation_blocks()
+            self.blocks_held_back_for_map(config.binds_late()) + self.unit_translation_blocks()
         } else {
             0
         };

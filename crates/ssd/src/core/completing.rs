@@ -49,7 +49,8 @@ impl<C: Content> Core<C> {
         self.flush(now_ns, executor);
         let effect = Effect::Read { ppn: old.1, map: None };
         let op = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, self.ops.take_owed(old.0), effect) };
-        let command = Command { tag, awaited: true, ..self.command_of(&op, &[], 1, None) };
+        let mut command = Command { tag, awaited: true, ..self.command_of(&op, &[], 1, None) };
+        self.age(executor.takes_time().then_some(now_ns), &op, (&[], 1), &mut command);
         let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
         let effect = self.content.apply(&op, &[]);
         let reads = self.pages_read(crossing);
@@ -57,5 +58,6 @@ impl<C: Content> Core<C> {
         self.counters.rewrite_reads += reads;
         let member = Member::of(op.unit, self.planes, pages, effect);
         self.submit(now_ns, command, member, executor);
+        self.rebuild(now_ns, (tag, true), executor);
     }
 }

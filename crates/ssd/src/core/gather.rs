@@ -14,6 +14,8 @@ use crate::sched::Pages;
 pub(super) struct Share {
     reads: u32,
     read_ns: u64,
+    /// Transfers of read retries, ns.
+    more_bus_ns: u64,
     programs: u32,
     program_ns: u64,
     /// Pages of parity among these.
@@ -42,7 +44,8 @@ impl<C: Content> Core<C> {
         for op in moving {
             if let Effect::Moved(range) = &op.effect {
                 let follows = C::ON || executor.wants_pages();
-                self.divide(superblocks, op, ops.moves(range), follows, &mut shares);
+                let now_ns = executor.takes_time().then_some(now_ns);
+                self.divide((superblocks, now_ns), op, ops.moves(range), follows, &mut shares);
             }
         }
         let mapped_pages = u64::from(self.geometry.mapped_pages);
@@ -56,7 +59,7 @@ impl<C: Content> Core<C> {
                     op_of(*unit, share.reads, CommandKind::Copies, Purpose::Gc, Effect::Gathered(Vec::new()));
                 let command = Command {
                     read_ns: share.read_ns,
-                    bus_ns: bus_ns * u64::from(share.reads),
+                    bus_ns: bus_ns * u64::from(share.reads) + share.more_bus_ns,
                     program_ns: 0,
                     ..command_of(&op, Link::new(superblocks.set_of(*unit), Role::Read), self.planes)
                 };
@@ -88,7 +91,7 @@ impl<C: Content> Core<C> {
     /// Divides relocated pages among units: those that they lie on, and those that they go to.
     fn divide(
         &mut self,
-        superblocks: &Superblocks,
+        (superblocks, now_ns): (&Superblocks, Option<u64>),
         op: &FlashOp,
         moves: &[(u32, u32)],
         follows: bool,
@@ -104,10 +107,13 @@ impl<C: Content> Core<C> {
                 share.reads += 1;
                 share.read_ns += self.timing.read_ns(read.at.0, read.at.1, op.slc);
                 reads += 1;
+                if self.ageing.is_some() {
+                    self.gather_aged((superblocks, now_ns), (read.page(*from), op.slc), shares);
+                }
             }
             if !programmed.holds(*to) {
                 programmed = Span::of(superblocks, op.unit, *to, per_page);
-                self.add_program(programmed.at, &mut shares[programmed.member as usize]);
+                self.add_program(now_ns, programmed.at, &mut shares[programmed.member as usize]);
             }
             if follows {
                 let (source, target) = (read.page(*from), programmed.page(*to));
@@ -115,7 +121,8 @@ impl<C: Content> Core<C> {
             }
             let is_first = *to == programmed.first;
             if is_first && self.geometry.parity > 0 {
-                self.add_parity(superblocks, op.unit, programmed.first / per_page, follows, shares);
+                let page = programmed.first / per_page;
+                self.add_parity((superblocks, now_ns), op.unit, page, follows, shares);
             }
         }
         // The first page may have been read by the step before.
@@ -130,9 +137,42 @@ impl<C: Content> Core<C> {
         }
     }
 
+    /// A page has aged that is read: one that can't be read is rebuilt of the others of its stripe, which are read, too.
+    #[inline(never)]
+    fn gather_aged(
+        &mut self,
+        (superblocks, now_ns): (&Superblocks, Option<u64>),
+        (at, slc): (PageAt, bool),
+        shares: &mut [Share],
+    ) {
+        let per_page = self.geometry.units_per_page;
+        self.add_retries(now_ns, at, slc, &mut shares[superblocks.member_of(at.0) as usize]);
+        if self.unread.pop().is_none() {
+            return;
+        }
+        let stripe = self.stripe_in(superblocks, at);
+        let mut is_whole = stripe.is_some();
+        for (unit, ppn) in stripe.unwrap_or_default() {
+            let share = &mut shares[superblocks.member_of(unit) as usize];
+            share.reads += 1;
+            share.read_ns += self.timing.read_ns(unit, ppn / per_page, slc);
+            self.add_retries(now_ns, (unit, ppn), slc, share);
+            is_whole &= self.unread.pop().is_none();
+        }
+        self.count_rebuilt(is_whole);
+    }
+
+    fn add_retries(&mut self, now_ns: Option<u64>, at: PageAt, slc: bool, share: &mut Share) {
+        let array_ns = self.timing.read_ns(at.0, at.1 / self.geometry.units_per_page, slc);
+        let more = self.reading_of(now_ns, at, slc, (array_ns, self.timing.transfer_ns));
+        share.read_ns += more.array_ns;
+        share.more_bus_ns += more.bus_ns;
+    }
+
     /// A page of flash is programmed.
-    fn add_program(&mut self, (unit, page): PageAt, share: &mut Share) {
+    fn add_program(&mut self, now_ns: Option<u64>, (unit, page): PageAt, share: &mut Share) {
         let (program_ns, in_ns) = self.timing.program_ns(unit, page, false);
+        let program_ns = self.programming(now_ns, (unit, page * self.geometry.units_per_page), program_ns);
         share.programs += 1;
         share.program_ns += program_ns;
         share.in_ns += in_ns;
@@ -143,7 +183,7 @@ impl<C: Content> Core<C> {
     /// The parity of a stripe whose last page of data is this one of the set.
     fn add_parity(
         &mut self,
-        superblocks: &Superblocks,
+        (superblocks, now_ns): (&Superblocks, Option<u64>),
         set: u32,
         page: u32,
         follows: bool,
@@ -151,7 +191,7 @@ impl<C: Content> Core<C> {
     ) {
         let Some((unit, page)) = superblocks.parity_after(set, page.into()) else { return };
         let share = &mut shares[superblocks.member_of(unit) as usize];
-        self.add_program((unit, page), share);
+        self.add_program(now_ns, (unit, page), share);
         share.parity += 1;
         if follows {
             share.gathered.push((None, page * self.geometry.units_per_page));

@@ -32,6 +32,8 @@ impl<C: Content> Core<C> {
             self.note_zones();
         }
         if self.superblocks.is_some() {
+            // Stripes are read before their superblock is erased.
+            self.read_stripes(now_ns, executor);
             self.issue_sets(now_ns, made, executor);
         } else {
             self.issue_all(now_ns, made, executor);
@@ -48,6 +50,7 @@ impl<C: Content> Core<C> {
                 if let Some(copybacks) = &mut self.copybacks {
                     copybacks.programmed(op.unit, ppn);
                 }
+                self.laying((op.unit, ppn));
                 self.content.apply(op, &[]);
                 continue;
             }
@@ -71,6 +74,7 @@ impl<C: Content> Core<C> {
     ) {
         let crossing = self.crossing(op, moves);
         let mut command = self.command_of(op, moves, crossing, made.reader);
+        self.age(executor.takes_time().then_some(now_ns), op, (moves, crossing), &mut command);
         if let Some(tag) = made.reset {
             (command.tag, command.awaited) = (tag, true);
         }
@@ -83,6 +87,7 @@ impl<C: Content> Core<C> {
         let of_map = made.page && op.purpose == Purpose::Mapping;
         if (made.step || of_map) && self.pending.multi_plane() {
             self.pending.join_step(command, member, executor.serving());
+            self.rebuild(now_ns, (command.tag, command.awaited), executor);
             return;
         }
         // Pages of this request that wait to be grouped were placed before the collection and must stay before it.
@@ -91,6 +96,7 @@ impl<C: Content> Core<C> {
             self.flush_pending(now_ns, die, executor);
         }
         self.submit(now_ns, command, member, executor);
+        self.rebuild(now_ns, (command.tag, command.awaited), executor);
     }
 
     /// Hands a command over, charged to the tenant that is served.

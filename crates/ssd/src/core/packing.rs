@@ -72,11 +72,12 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> bool {
         let per_page = self.geometry.units_per_page;
-        let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+        let mut command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
         let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
         if !executor.takes_time() {
+            self.age(None, op, (&[], 1), &mut command);
             self.open_untimed = true;
             self.submit(now_ns, command, member, executor);
             return false;
@@ -92,13 +93,34 @@ impl<C: Content> Core<C> {
         // A page that is programmed crosses whole, whatever it holds.
         let read = if op.kind == CommandKind::Read { Some(at) } else { old };
         let slot = if op.kind == CommandKind::Read { ppn } else { old_ppn.unwrap_or(0) } % per_page;
-        let part = UnitPart { at, old, read, lane: self.codewords.lane(slot), crossing: op.crossing };
+        let mut part = UnitPart {
+            at,
+            old,
+            read,
+            lane: self.codewords.lane(slot),
+            crossing: op.crossing,
+            more_bus_ns: 0,
+        };
+        // A page that a command of the request reads already is as it was.
+        let is_read = match op.kind {
+            CommandKind::Read => self.pending.reads(at, command.purpose),
+            _ => old.is_some_and(|old| self.pending.completes_from(at, old)),
+        };
+        let bus_ns = command.bus_ns;
+        if !is_read {
+            self.age(Some(now_ns), op, (&[], 1), &mut command);
+            part.more_bus_ns = command.bus_ns - bus_ns;
+        } else if op.kind != CommandKind::Read {
+            command.program_ns = self.programming(Some(now_ns), (op.unit, ppn), command.program_ns);
+        }
         if self.pending.join_page(&command, &part, &member, &self.timing) {
+            self.rebuild(now_ns, (tag, true), executor);
             return true;
         }
         let die = command.die;
         self.pending.join(command, member, executor.serving());
         self.pending.note_page(die, &part, &self.timing);
+        self.rebuild(now_ns, (tag, true), executor);
         false
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::nand::timing::Timing;
-use crate::op::{BlockAt, Command, CommandKind, Crossing, PageAt};
+use crate::op::{BlockAt, Command, CommandKind, Crossing, PageAt, Purpose};
 use crate::sched::Pages;
 use crate::stats::FlashTime;
 
@@ -83,6 +83,8 @@ pub(super) struct UnitPart {
     pub(super) read: Option<PageAt>,
     pub(super) lane: (u32, u32),
     pub(super) crossing: Crossing,
+    /// Transfers of the retries that reading it takes, ns.
+    pub(super) more_bus_ns: u64,
 }
 
 impl Grouped {
@@ -167,7 +169,7 @@ impl Pending {
         grouped.pages.append(&member.pages);
         grouped.blocks.extend(member.block);
         grouped.command.opens += command.opens;
-        grouped.command.bus_ns += grouped.cross(part, timing);
+        grouped.command.bus_ns += grouped.cross(part, timing) + part.more_bus_ns;
         if let Some(old) = old {
             grouped.command.kind = CommandKind::Rewrite;
             if !grouped.completing.contains(&old) {
@@ -179,6 +181,12 @@ impl Pending {
             self.companions.push((grouped.command.tag, command.tag));
         }
         true
+    }
+
+    /// True if a command that waits reads the page of flash at `at`.
+    pub(super) fn reads(&self, at: PageAt, purpose: Purpose) -> bool {
+        let of_reads = self.commands.iter().filter(|grouped| grouped.command.kind == CommandKind::Read);
+        of_reads.into_iter().any(|grouped| grouped.command.purpose == purpose && grouped.flash.contains(&at))
     }
 
     /// True if a command that waits reads this page to complete a mapping unit of the page at `at`.

@@ -300,7 +300,8 @@ impl<C: Content> Core<C> {
         if self.geometry.units_per_page > 1 {
             return self.issue_unit(now_ns, tag, op, executor);
         }
-        let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+        let mut command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+        self.age(executor.takes_time().then_some(now_ns), op, (&[], 1), &mut command);
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
         let plane = if self.planes == 1 { 0 } else { op.unit % self.planes };
@@ -310,6 +311,7 @@ impl<C: Content> Core<C> {
         } else {
             self.submit(now_ns, command, member, executor);
         }
+        self.rebuild(now_ns, (tag, true), executor);
         false
     }
 
@@ -327,7 +329,8 @@ impl<C: Content> Core<C> {
         self.flush(now_ns, executor);
         let [first, second] = [read, program].map(|op| {
             let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
-            let command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+            let mut command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
+            self.age(executor.takes_time().then_some(now_ns), op, (&[], 1), &mut command);
             let effect = self.content.apply(op, &[]);
             let effect = self.content.handed(op.kind, &[effect]);
             self.pending.charge(&command, executor);
@@ -335,6 +338,7 @@ impl<C: Content> Core<C> {
         });
         executor.guard(self.guarded(program).as_slice());
         executor.submit_chain(now_ns, first, second);
+        self.rebuild(now_ns, (tag, true), executor);
     }
 
     /// Forgets whole pages of `part`; a page covered in part keeps its data. `reset`: the tag that waits for the
@@ -364,6 +368,7 @@ impl<C: Content> Core<C> {
             was_mapped = self.ftl.trim(home, &mut self.ops)?;
             let reset = reset.filter(|_| self.takes_zone_commands());
             self.issue(now_ns, Made { reset, ..Made::default() }, executor);
+            self.read_stripes(now_ns, executor);
         }
         Ok(was_mapped)
     }

@@ -129,6 +129,15 @@ impl<C: Content> Core<C> {
         [Some(own), parity].into_iter().flatten().map(|(unit, _)| unit).collect()
     }
 
+    /// Open blocks of the host that have taken pages for too long take no more (`ftl.open_time`): superblocks with parity from the
+    /// end of a stripe on.
+    #[inline]
+    pub(crate) fn close_overdue(&mut self, now_ns: u64) {
+        let superblocks = self.superblocks.as_deref();
+        let may_end = |_, page: u32| superblocks.is_none_or(|own| own.begins_stripe(page.into()));
+        self.ftl.close_overdue(now_ns, may_end);
+    }
+
     /// The page of flash with this number is programmed as it is. Returns the mapping units that are padded.
     pub(super) fn close_flash_page(&mut self, (unit, page): PageAt) -> u32 {
         let (unit, page) = match &self.superblocks {
@@ -156,7 +165,8 @@ impl<C: Content> Core<C> {
         let effect = Effect::Parity { ppn };
         let op = op_of(unit, 1, CommandKind::Program, Purpose::Host, effect);
         let opens = self.open(unit, ppn);
-        let command = Command { opens, ..self.command_of(&op, &[], 1, None) };
+        let mut command = Command { opens, ..self.command_of(&op, &[], 1, None) };
+        self.age(executor.takes_time().then_some(now_ns), &op, (&[], 1), &mut command);
         let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
         let effect = self.content.apply(&op, &[]);
         if executor.takes_time() {
@@ -269,11 +279,13 @@ impl<C: Content> Core<C> {
         self.content.apply(&laid(unit, at, map), &[]);
         let per_page = self.geometry.units_per_page;
         self.erased.owe(unit, at / self.pages_per_block);
+        self.laying((unit, at));
         if ppn.is_multiple_of(per_page)
             && let Some((unit, page)) = superblocks.parity_after(set, u64::from(ppn / per_page))
         {
             self.content.apply(&laid(unit, page * per_page, true), &[]);
             self.erased.owe(unit, page * per_page / self.pages_per_block);
+            self.laying((unit, page * per_page));
         }
     }
 
@@ -307,7 +319,7 @@ impl<C: Content> Core<C> {
                 awaited: made.reset.is_some(),
                 read_ns: 0,
                 bus_ns: 0,
-                program_ns: self.timing.erase_ns(*unit, block, erases),
+                program_ns: self.erasing((*unit, block), self.timing.erase_ns(*unit, block, erases)),
                 ..command_of(&op, Link::new(set, Role::Erase), self.planes)
             };
             if self.pending.multi_plane() && executor.takes_time() {

@@ -191,6 +191,11 @@ impl Classes {
         self.maps[map].now
     }
 
+    /// True unless handles have groups and this one has none.
+    pub(crate) fn knows(&self, handle: u8) -> bool {
+        self.classifier != Classifier::Stream || u32::from(handle) < self.counts.host
+    }
+
     /// The group of a page that the host writes with a placement handle.
     pub(crate) fn of_host(&self, map: usize, key: u32, handle: u8) -> u32 {
         match self.classifier {

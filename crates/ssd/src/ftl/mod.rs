@@ -33,7 +33,7 @@ pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
 pub(crate) use page::PageFtl;
-pub use page::groups::{GroupCounters, Placement};
+pub use page::groups::{GroupCounters, Placement, PlacementEvents};
 pub(crate) use upkeep::Upkeep;
 pub use wear::Wear;
 use zones::ZoneFtl;

@@ -45,6 +45,14 @@ impl FtlConfig {
         matches!(self, FtlConfig::Page(own) if own.isolated)
     }
 
+    /// Longest time that a block of a handle takes pages of the host, ns.
+    pub(crate) fn open_time(&self) -> Option<u64> {
+        match self {
+            FtlConfig::Page(own) => own.open_time.0.map(|limit| limit.0),
+            _ => None,
+        }
+    }
+
     /// Open blocks of a unit where there are one or two, `gc.frontiers` being `frontiers`.
     pub(crate) fn frontiers(&self, frontiers: u32) -> u32 {
         if self.classifier() == Classifier::One { frontiers } else { 2 }
@@ -55,6 +63,13 @@ impl Ftl {
     /// Counters of groups of open blocks since preconditioning.
     pub(crate) fn placement(&self) -> Option<Placement> {
         if let Ftl::Page(page) = self { page.placement() } else { None }
+    }
+
+    /// Open blocks of the host that are overdue take no more pages, where `may_end` lets them ([`PageFtl::close_overdue`]).
+    pub(crate) fn close_overdue(&mut self, now_ns: u64, may_end: impl Fn(u32, u32) -> bool) {
+        if let Ftl::Page(page) = self {
+            page.close_overdue(now_ns, may_end);
+        }
     }
 
     /// Forgets what was counted.

@@ -21,7 +21,7 @@ use crate::error::RunError;
 use crate::external::External;
 use crate::gc::victim::{Victim, VictimView};
 use crate::geometry::Geometry;
-use crate::quantity::{Auto, Bytes};
+use crate::quantity::{Auto, Bound, Bytes};
 use groups::Groups;
 use slc::Slc;
 use steps::Steps;
@@ -42,6 +42,10 @@ pub struct Config {
     pub groups: Auto<u32>,
     /// With `ftl.classifier=stream`: relocated pages stay apart by handle too. Otherwise they share a group.
     pub isolated: bool,
+    /// With `ftl.classifier=stream`: longest time that a block of a handle takes pages of the host, from its first one on, as the
+    /// time limit of reclaim units of Flexible Data Placement (TP4146): then it ends as it is, and its unwritten pages are lost
+    /// until it is erased. Looked at when a request comes. `none`: until it is full.
+    pub open_time: Bound,
     /// With `ftl.classifier=external`: the function, as `FILE.py:FUNCTION` (docs/guide/python-policies.md). Empty: given to
     /// `simulate`.
     pub classifier_file: String,
@@ -54,6 +58,7 @@ impl Default for Config {
             classifier: Classifier::default(),
             groups: Auto(None),
             isolated: false,
+            open_time: Bound(None),
             classifier_file: String::new(),
         }
     }
@@ -371,10 +376,12 @@ impl Unit {
     }
 }
 
+mod chain;
 mod collect;
 pub(super) mod fold;
 pub(in crate::ftl) mod groups;
 mod lay;
+mod overdue;
 mod pack;
 mod slc;
 pub(super) mod steps;

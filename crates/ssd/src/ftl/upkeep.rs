@@ -17,6 +17,8 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) classifier: Classifier,
     pub(crate) groups: Option<u32>,
     pub(crate) isolated: bool,
+    /// Longest time that a block of a handle takes pages of the host, ns.
+    pub(crate) open_time: Option<u64>,
     /// Most data blocks that one collection merges; 0 is no limit.
     pub(crate) throttle: u32,
     /// Pages in the log with which a data block is merged, and most pages of a victim that are moved instead, where not every

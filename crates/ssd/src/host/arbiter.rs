@@ -125,12 +125,14 @@ impl Arbiter {
         Some(picked)
     }
 
-    /// Adds the flash time that a tenant was charged since this was done last.
+    /// Adds the flash time that a tenant was charged since this was done last. It is less than before where the time seen was that
+    /// of a copy of the drive, which served a window that is held back under another allocation.
     fn count(&mut self, number: usize, flash_time: &FlashTime) {
         if self.arbitration == Arbitration::Fair {
             let tenant = &mut self.tenants[number];
             let now_ns = flash_time.of(number);
-            tenant.given += now_ns - std::mem::replace(&mut tenant.seen_ns, now_ns);
+            let seen_ns = std::mem::replace(&mut tenant.seen_ns, now_ns);
+            tenant.given = (tenant.given + now_ns).saturating_sub(seen_ns);
         }
     }
 }

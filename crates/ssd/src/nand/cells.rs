@@ -21,6 +21,19 @@ pub enum Cell {
     Qlc,
 }
 
+impl Cell {
+    /// Bits of a cell; `None` if it is not said.
+    pub(crate) fn bits(self) -> Option<u32> {
+        match self {
+            Cell::Auto => None,
+            Cell::Slc => Some(1),
+            Cell::Mlc => Some(2),
+            Cell::Tlc => Some(3),
+            Cell::Qlc => Some(4),
+        }
+    }
+}
+
 /// Order of the page types within a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -71,6 +71,9 @@ pub(crate) trait Executor {
     /// Hands a command, which touches `pages`, to its die at `now_ns`.
     fn submit(&mut self, now_ns: u64, command: Command, pages: Pages);
 
+    /// Nobody expects an end of the command that was handed over last with a tag: it ends beside the others of its tag.
+    fn expects_no_end(&mut self) {}
+
     /// Hands over a command and another, for another die, that takes its place in that die's queue but may only start when
     /// the first is done.
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages));

@@ -1,7 +1,7 @@
 //! Probes: what a run tells of its commands and requests while it goes. Generic, so that they cost nothing when off.
 
 use flashweir_trace::{LogRecord, Request};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::die_use::{DieUse, DieWorkTimes};
 pub use super::on_the_way::{CoreRecord, LinkRecord};
@@ -296,23 +296,9 @@ impl Probe for Off {
     fn core(&mut self, _: CoreRecord) {}
 }
 
-/// Keeps records until they are taken. It belongs to a run, and is not part of a saved drive: saving refuses it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Recorded, DieUse);
-
-const NOT_SAVED: &str = "a drive that is recorded can't be saved";
-
-impl Serialize for Recorder {
-    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom(NOT_SAVED))
-    }
-}
-
-impl<'de> Deserialize<'de> for Recorder {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(serde::de::Error::custom(NOT_SAVED))
-    }
-}
+/// Keeps records until they are taken. They belong to a run: a drive that is saved leaves them out, as it leaves [`Off`] out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Recorder(#[serde(skip)] Recorded, #[serde(skip)] DieUse);
 
 impl Probe for Recorder {
     const ON: bool = true;

@@ -1,12 +1,13 @@
 //! Spread: a normal factor for each die and each block, drawn when a drive is made, for the times of its array.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
 use super::NandConfig;
 use crate::geometry::Geometry;
 use crate::quantity::round_to_u64;
+use crate::random::normal;
 
 /// Binary places of a factor.
 const PLACES: u32 = 16;
@@ -57,13 +58,6 @@ impl Spread {
         let factor = self.factors[(u64::from(unit) * self.unit_blocks + u64::from(block)) as usize];
         ((u128::from(ns) * u128::from(factor) + (1 << (PLACES - 1))) >> PLACES) as u64
     }
-}
-
-/// A standard normal number (Box and Muller 1958).
-fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    let mut uniform = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    let (radius, angle) = (uniform(), uniform());
-    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
 }
 
 #[cfg(test)]

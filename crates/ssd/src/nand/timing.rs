@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NandConfig;
-use super::cells::{Cell, PageOrder, Programs, WordLines};
+use super::cells::{PageOrder, Programs, WordLines};
 use super::spread::Spread;
 use crate::geometry::Geometry;
 use crate::op::Crossing;
@@ -56,13 +56,7 @@ impl TimingConfig {
             Programs::Page => self.read.0.len().max(self.program.0.len()),
             Programs::OneShot | Programs::FoggyFine => self.read.0.len(),
         };
-        match nand.cell {
-            Cell::Auto => by_lists as u32,
-            Cell::Slc => 1,
-            Cell::Mlc => 2,
-            Cell::Tlc => 3,
-            Cell::Qlc => 4,
-        }
+        nand.cell.bits().unwrap_or(by_lists as u32)
     }
 
     /// True if the lists have one time, or one for each page type (programs of whole word lines have no types).

@@ -33,7 +33,7 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
             array.dispatch_at_once();
         }
         array.copy_in_batches(config.gc.batch);
-        if !config.alloc.binds_late() {
+        if !config.binds_late() {
             array.work_ahead();
         }
         if config.is_managed() || config.works_ahead() {

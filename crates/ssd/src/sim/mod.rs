@@ -223,17 +223,19 @@ impl Simulation {
     /// Whose request comes next, of the streams that have one (`has_next`, by stream); `None` if none has, or nobody arbitrates.
     pub fn next_stream(&mut self, has_next: &[bool]) -> Result<Option<u16>, RunError> {
         let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
-        let heeds_flash_time = arbiter.heeds_flash_time();
+        let mut drive: &mut dyn Drive = self.drive.as_mut();
+        if let Some(windows) = self.windows.as_mut().filter(|windows| windows.has_scout()) {
+            drive = windows.scout(drive)?;
+        }
         let mut first = None;
         if has_next.contains(&true) {
-            first = self.drive.first_to_pass(has_next)?;
-            if first.is_none() && heeds_flash_time {
-                let entered = self.drive.enter(&WHICHEVER);
-                self.checked(entered)?;
+            first = drive.first_to_pass(has_next)?;
+            if first.is_none() && arbiter.heeds_flash_time() {
+                let entered = drive.enter(&WHICHEVER);
+                self.external.failure().map_or(entered, Err)?;
             }
         }
-        let Some(arbiter) = &mut self.arbiter else { return Ok(None) };
-        let flash_time = self.drive.state().flash_time();
+        let flash_time = drive.state().flash_time();
         for (stream, has_next) in first.as_deref().unwrap_or(has_next).iter().enumerate() {
             arbiter.set_waiting(stream, *has_next, flash_time);
         }

@@ -1,6 +1,9 @@
 //! Windows of requests on their way to the drive: counts them, asks the allocator at the end of each, and gives the drive its
 //! answer. Above the time paths, because it only needs the order of requests and the times of their arrival.
 
+mod held;
+mod look_ahead;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -8,12 +11,10 @@ use flashweir_trace::Request;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Drive;
-use crate::alloc::AllocConfig;
 use crate::config::Config;
 use crate::error::RunError;
 use crate::host::{HostMode, open};
-use crate::tenants::candidates::{Candidate, candidates};
-use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, TenantsConfig, inputs};
+use crate::tenants::{Allocation, ChannelsConfig, Collector, Features, Model, Placing, TenantsConfig};
 
 /// An allocator outside the engine: from the features of a window and the number of channels to an allocation, or why it
 /// has none.
@@ -74,13 +75,24 @@ struct Held {
     requests: Vec<Request>,
 }
 
+/// Serving of requests that were held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum By {
+    /// When their window has its allocation.
+    Window,
+    /// By the caller, when their window has its allocation.
+    Caller,
+    /// The same, and no request comes any more.
+    CallerAtEnd,
+}
+
 /// The state between requests.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Windows {
     /// Not saved, as that of a drive that is loaded is the same.
     #[serde(skip)]
     config: TenantsConfig,
-    hybrid: bool,
+    placing: Placing,
     channels: u32,
     /// Factor on the times of the workload; `None` in a closed loop.
     time_scale: Option<f64>,
@@ -91,6 +103,14 @@ pub(super) struct Windows {
     open: Vec<Request>,
     /// Complete windows that wait until those after them are known.
     held: VecDeque<Held>,
+    /// Requests of windows that have their allocation, and are not served.
+    ready: VecDeque<Request>,
+    by: By,
+    /// True if the host asks the drive whose request comes next.
+    asks: bool,
+    /// A copy of the drive that has served all that is held back, if the host asks it.
+    #[serde(skip)]
+    scout: Option<Box<dyn Drive>>,
     current: Option<Allocation>,
     /// Features of the last window that was served.
     last: Features,
@@ -127,7 +147,7 @@ impl Windows {
         };
         Self {
             config: config.tenants.clone(),
-            hybrid: matches!(config.alloc, AllocConfig::Hybrid(_)),
+            placing: config.alloc.placing(),
             channels: config.channels,
             time_scale,
             collector: Collector::new(&config.tenants, tenants.into()),
@@ -135,6 +155,10 @@ impl Windows {
             taken: 0,
             open: Vec::new(),
             held: VecDeque::new(),
+            ready: VecDeque::new(),
+            by: By::Window,
+            asks: config.host.arbitrates_late(),
+            scout: None,
             current: None,
             last: Features::none(tenants.into()),
             model: matches!(config.tenants.channels, ChannelsConfig::Learned(_)).then(Model::shipped),
@@ -151,6 +175,8 @@ impl Windows {
             collector: self.collector.clone(),
             open: self.open.clone(),
             held: self.held.clone(),
+            ready: self.ready.clone(),
+            scout: None,
             current: self.current.clone(),
             last: self.last.clone(),
             model: self.model.clone(),
@@ -168,7 +194,7 @@ impl Windows {
     /// All channels for everybody, settled as any other allocation.
     pub(super) fn everything(&self) -> Allocation {
         let mut allocation = Allocation::everything(self.tenants.into(), self.channels);
-        allocation.settle(&Features::none(self.tenants.into()), self.hybrid, self.config.turns);
+        allocation.settle(&Features::none(self.tenants.into()), self.placing, self.config.turns);
         allocation
     }
 
@@ -205,18 +231,30 @@ impl Windows {
     /// Serves what is still held back. The window that the end of the run cuts short is counted; nothing comes after it, so
     /// no allocator is asked then.
     pub(super) fn finish(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
-        if !self.collector.is_empty() {
-            if self.config.holds_back() {
-                self.close(drive)?;
-            } else {
-                let features = self.collector.close();
-                self.count_window(&features, Vec::new());
-            }
-        }
+        self.end();
+        self.serve_ready(drive, usize::MAX)?;
         while !self.held.is_empty() {
             self.release(drive)?;
+            self.serve_ready(drive, usize::MAX)?;
         }
         Ok(())
+    }
+
+    /// No request comes any more: the window in progress ends.
+    fn end(&mut self) {
+        if self.by == By::Caller {
+            self.by = By::CallerAtEnd;
+        }
+        if self.collector.is_empty() {
+            return;
+        }
+        let features = self.collector.close();
+        if self.config.holds_back() {
+            let requests = std::mem::take(&mut self.open);
+            self.held.push_back(Held { features, requests });
+        } else {
+            self.count_window(&features, Vec::new());
+        }
     }
 
     /// The allocation before the first window, which knows nothing of what comes. Preconditioning has it as well.
@@ -232,7 +270,7 @@ impl Windows {
     fn pass(&mut self, drive: &mut dyn Drive, requests: &[Request]) -> Result<(), RunError> {
         if self.config.holds_back() {
             self.open.extend_from_slice(requests);
-            return Ok(());
+            return self.follow(requests);
         }
         drive.serve(requests)
     }
@@ -243,8 +281,9 @@ impl Windows {
         if self.config.holds_back() {
             let requests = std::mem::take(&mut self.open);
             self.held.push_back(Held { features, requests });
-            if self.held.len() >= self.depth() {
+            if self.by == By::Window && self.held.len() >= self.depth() {
                 self.release(drive)?;
+                self.serve_ready(drive, usize::MAX)?;
             }
             return Ok(());
         }
@@ -253,12 +292,17 @@ impl Windows {
         if self.apply(drive, allocation, &features) { drive.resume() } else { Ok(()) }
     }
 
+    /// True if groups may be placed either way.
+    fn is_hybrid(&self) -> bool {
+        self.placing == Placing::Hybrid
+    }
+
     /// Windows that must be known before the first of them is served.
     fn depth(&self) -> usize {
         self.config.looks_ahead().unwrap_or(1)
     }
 
-    /// Serves the oldest window that was held back.
+    /// The oldest window that was held back gets its allocation, and is served next.
     fn release(&mut self, drive: &mut dyn Drive) -> Result<(), RunError> {
         let mut costs = Vec::new();
         let Some(front) = self.held.front() else { return Ok(()) };
@@ -276,14 +320,15 @@ impl Windows {
         }
         self.count_window(&features, costs);
         self.last.clone_from(&features);
-        drive.serve(&requests)
+        self.ready.extend(requests);
+        Ok(())
     }
 
     /// Answer of the allocator after a window.
     fn ask(&mut self, features: &Features) -> Result<Allocation, RunError> {
         let Some(external) = &mut self.external else {
             if let Some(model) = &self.model {
-                return Ok(model.allocate(features, self.channels, self.hybrid, self.config.shortest()));
+                return Ok(model.allocate(features, self.channels, self.is_hybrid(), self.config.shortest()));
             }
             let kept = self.current.as_ref().filter(|_| self.config.is_external());
             return Ok(kept.cloned().unwrap_or_else(|| self.config.allocate(features, self.channels)));
@@ -296,7 +341,7 @@ impl Windows {
 
     /// Gives the drive an allocation. Returns whether it is another one than before.
     fn apply(&mut self, drive: &mut dyn Drive, mut allocation: Allocation, features: &Features) -> bool {
-        allocation.settle(features, self.hybrid, self.config.turns);
+        allocation.settle(features, self.placing, self.config.turns);
         if self.current.as_ref() == Some(&allocation) {
             return false;
         }
@@ -319,76 +364,5 @@ impl Windows {
             let (features, allocation) = (features.clone(), allocation.clone());
             self.allocations.kept.push(Window { features, allocation, candidates });
         }
-    }
-
-    /// Tries every candidate for the oldest window held back. Returns the best one, and what each cost.
-    fn best(&self, drive: &mut dyn Drive) -> Result<(Allocation, Vec<Tried>), RunError> {
-        let windows: Vec<&Held> = self.held.iter().collect();
-        let mut costs = Vec::new();
-        let mut best: Option<(u64, Allocation)> = None;
-        for candidate in self.candidates(windows[0]) {
-            let cost = self.cost(drive, &windows, self.current.as_ref(), &candidate.allocation)?;
-            let inputs = inputs(&self.last, self.channels, &candidate).to_vec();
-            let Candidate { name, allocation, .. } = candidate;
-            costs.push(Tried { name, cost_ns: cost, inputs });
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, allocation));
-            }
-        }
-        let allocation = best.map(|(_, allocation)| allocation);
-        let everything = || Allocation::everything(self.tenants.into(), self.channels);
-        Ok((allocation.unwrap_or_else(everything), costs))
-    }
-
-    fn candidates(&self, window: &Held) -> Vec<Candidate> {
-        candidates(&window.features, self.channels, self.hybrid, self.config.shortest())
-    }
-
-    /// The sum of the latencies, ns, of what is in progress and of these windows, if the first is served under this allocation
-    /// and the others under whatever is best for them. `before`: the allocation in force. A drive that can't go on costs more than any other.
-    fn cost(
-        &self,
-        drive: &mut dyn Drive,
-        windows: &[&Held],
-        before: Option<&Allocation>,
-        allocation: &Allocation,
-    ) -> Result<u64, RunError> {
-        let mut fork = drive.snapshot();
-        // Only the fork's own: what ended before is not its doing.
-        fork.ledger_mut().completions = Some(Vec::new());
-        let mut allocation = allocation.clone();
-        allocation.settle(&windows[0].features, self.hybrid, self.config.turns);
-        let changes = before != Some(&allocation);
-        if changes {
-            fork.allocate(&allocation);
-        }
-        let mut completions = Vec::new();
-        let mut run = |fork: &mut Box<dyn Drive>, last: bool| -> Result<u64, RunError> {
-            if changes {
-                fork.resume()?;
-            }
-            fork.serve(&windows[0].requests)?;
-            if last {
-                fork.complete()?;
-            }
-            fork.ledger_mut().take_completions(&mut completions);
-            Ok(completions.iter().map(|completion| completion.latency_ns).fold(0, u64::saturating_add))
-        };
-        let last = windows.len() == 1;
-        let cost = match run(&mut fork, last) {
-            // A policy that failed stops the run itself.
-            Err(RunError::NoRoom { .. } | RunError::Stuck { .. } | RunError::Policy { .. }) => {
-                return Ok(u64::MAX);
-            }
-            other => other?,
-        };
-        if last {
-            return Ok(cost);
-        }
-        let mut cheapest = u64::MAX;
-        for Candidate { allocation: next, .. } in self.candidates(windows[1]) {
-            cheapest = cheapest.min(self.cost(fork.as_mut(), &windows[1..], Some(&allocation), &next)?);
-        }
-        Ok(cost.saturating_add(cheapest))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything is an integer until it is reported, so that the order of summation can't change a result.
 
+mod ageing;
 mod collections;
 mod flash_time;
 mod interface;
@@ -12,6 +13,7 @@ mod slc;
 mod streams;
 mod zones;
 
+pub use ageing::AgeingCounts;
 pub use collections::Collections;
 pub(crate) use flash_time::FlashTime;
 pub use interface::InterfaceUse;
@@ -187,6 +189,8 @@ pub struct Counters {
     pub padded_units: u64,
     /// Mapping units that collections moved, where pages hold several.
     pub moved_units: u64,
+    /// Of cells that have aged.
+    pub ageing: AgeingCounts,
     /// Of the SLC cache.
     pub slc: SlcCounts,
     /// Of zones.
@@ -218,6 +222,7 @@ impl Counters {
             parity_programs: self.parity_programs - earlier.parity_programs,
             padded_units: self.padded_units - earlier.padded_units,
             moved_units: self.moved_units - earlier.moved_units,
+            ageing: self.ageing.since(&earlier.ageing),
             slc: self.slc.since(&earlier.slc),
             zones: self.zones.since(&earlier.zones),
         }

@@ -7,6 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Features;
 
+/// Placement of the pages of all groups, where the allocator leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Placing {
+    /// Dynamic.
+    Dynamic,
+    /// Static for groups that mostly read, dynamic for the others (SSD-keeper, hybrid page allocator).
+    Hybrid,
+    /// Static, also where the allocator says otherwise.
+    Address,
+}
+
 /// Placement of a page on the channels of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -122,9 +133,8 @@ impl Allocation {
         self.distinct(&self.reads)
     }
 
-    /// Settles what the allocator left open. Turns: as configured. How pages are placed: groups that mostly write dynamically, the others
-    /// statically, if `hybrid`; else all dynamically (SSD-keeper, hybrid page allocator).
-    pub(crate) fn settle(&mut self, features: &Features, hybrid: bool, turns: Turns) {
+    /// Settles what the allocator left open: turns as configured, and how pages are placed. By address they are, whatever it says.
+    pub(crate) fn settle(&mut self, features: &Features, placing: Placing, turns: Turns) {
         self.turns.get_or_insert(turns);
         let mut counts = vec![(0, 0); self.groups.len()];
         for (stream, tenant) in features.tenants.iter().enumerate() {
@@ -132,8 +142,15 @@ impl Allocation {
             counts[usize::from(self.writes[stream])].1 += tenant.writes;
         }
         for (group, (reads, writes)) in self.groups.iter_mut().zip(counts) {
-            let mostly_reads = hybrid && reads > writes;
-            let placement = if mostly_reads { Placement::Static } else { Placement::Dynamic };
+            let is_static = match placing {
+                Placing::Dynamic => false,
+                Placing::Hybrid => reads > writes,
+                Placing::Address => {
+                    group.placement = None;
+                    true
+                }
+            };
+            let placement = if is_static { Placement::Static } else { Placement::Dynamic };
             group.placement.get_or_insert(placement);
         }
     }

@@ -24,6 +24,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use allocation::Placing;
 pub use allocation::{Allocation, Group, Placement, Turns};
 pub(crate) use collector::Collector;
 pub use collector::{Features, TenantFeatures};

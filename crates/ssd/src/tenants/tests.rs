@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::allocation::apportion;
 use super::candidates::{Candidate, candidates};
 use super::{
-    Allocation, ChannelsConfig, Collector, Features, Group, Placement, TenantFeatures, TenantsConfig, Turns,
-    isolated, partially_isolated, shared, ssdkeeper,
+    Allocation, ChannelsConfig, Collector, Features, Group, Placement, Placing, TenantFeatures,
+    TenantsConfig, Turns, isolated, partially_isolated, shared, ssdkeeper,
 };
 use crate::quantity::Nanos;
 
@@ -221,14 +221,14 @@ fn of_more_tenants_the_heaviest_pairs_have_groups_and_the_others_join_those_of_t
 #[test]
 fn groups_that_mostly_read_are_static_under_hybrid_allocation_only() {
     let found = features(1, &[(10, 5), (1, 9)]);
-    let settled = |hybrid| {
+    let settled = |placing| {
         let mut allocation = isolated::allocate(2, 8);
-        allocation.settle(&found, hybrid, Turns::Shortest);
+        allocation.settle(&found, placing, Turns::Shortest);
         assert_eq!(allocation.turns, Some(Turns::Shortest));
         allocation.groups.iter().map(|group| group.placement).collect::<Vec<_>>()
     };
-    assert_eq!(settled(true), [Some(Placement::Static), Some(Placement::Dynamic)]);
-    assert_eq!(settled(false), [Some(Placement::Dynamic), Some(Placement::Dynamic)]);
+    assert_eq!(settled(Placing::Hybrid), [Some(Placement::Static), Some(Placement::Dynamic)]);
+    assert_eq!(settled(Placing::Dynamic), [Some(Placement::Dynamic), Some(Placement::Dynamic)]);
     // The allocator's own choice stays.
     let group = Group { channels: vec![0], placement: Some(Placement::Dynamic) };
     let own = Allocation {
@@ -238,11 +238,14 @@ fn groups_that_mostly_read_are_static_under_hybrid_allocation_only() {
         turns: Some(Turns::Arrival),
     };
     let mut allocation = own.clone();
-    allocation.settle(&features(1, &[(9, 0), (9, 0)]), true, Turns::Shortest);
+    allocation.settle(&features(1, &[(9, 0), (9, 0)]), Placing::Hybrid, Turns::Shortest);
     assert_eq!(allocation, own);
+    // Under striped allocation the address says where all pages go.
+    allocation.settle(&found, Placing::Address, Turns::Shortest);
+    assert_eq!(allocation.groups[0].placement, Some(Placement::Static));
     // As many reads as writes are not mostly reads.
     let mut even = Allocation::everything(1, 2);
-    even.settle(&features(1, &[(5, 5)]), true, Turns::Arrival);
+    even.settle(&features(1, &[(5, 5)]), Placing::Hybrid, Turns::Arrival);
     assert_eq!(even.groups[0].placement, Some(Placement::Dynamic));
 }
 

@@ -1,6 +1,7 @@
 //! Device tests: every timing rule at t - 1 and at t, the order and the gaps of commands. Times are worked out by hand
 //! from four numbers, and both time paths must give them where both apply.
 
+mod ageing;
 mod arbitration;
 mod background;
 mod backpressure;
@@ -18,6 +19,7 @@ mod limits;
 mod map_unit;
 mod mapping;
 mod pages;
+mod placement;
 mod records;
 mod rig;
 mod schedules;

@@ -58,7 +58,7 @@ fn a_fork_goes_on_and_a_look_changes_nothing() {
 }
 
 #[test]
-fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
+fn filling_is_stealing_by_units_below_the_threshold() {
     let base = [
         ("channels", "4"),
         ("page", "1KiB"),
@@ -66,7 +66,6 @@ fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
         ("capacity", "128KiB"),
         ("op_ratio", "0.8"),
         ("precondition", "full"),
-        ("clock", "lock-step"),
         ("buffer.bytes", "4KiB"),
         ("host.queue_depth", "4"),
     ];
@@ -79,9 +78,10 @@ fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
             Request { time_ns: 0, lba, sectors: 2, stream: 0, op, handle: 0 }
         })
         .collect();
-    for ftl in ["page", "log-block", "fast", "bast", "kast"] {
+    let ftls = ["page", "log-block", "fast", "bast", "kast"];
+    for (ftl, clock) in ftls.into_iter().flat_map(|ftl| [(ftl, "lock-step"), (ftl, "async")]) {
         let of = |planner: &str, spare: Option<&str>| {
-            let more = [("ftl.kind", ftl), ("gc.planner", planner)];
+            let more = [("ftl.kind", ftl), ("gc.planner", planner), ("clock", clock)];
             let spare = spare.map(|blocks| ("gc.spare_blocks", blocks));
             let settings = base.iter().chain(&more).copied().chain(spare);
             let settings: Vec<_> = settings.map(|(key, value)| (key, value.to_owned())).collect();
@@ -91,9 +91,10 @@ fn filling_with_a_common_clock_is_stealing_by_units_below_the_threshold() {
         };
         let stealing = of("cycle-stealing", None);
         assert!(stealing.1 > 0);
-        assert_eq!(of("cycle-filling", Some("1000")), stealing, "{ftl}");
+        assert_eq!(of("cycle-filling", Some("1000")), stealing, "{ftl} {clock}");
+        assert_ne!(of("cycle-filling", Some("0")), stealing, "{ftl} {clock}: no unit has none to spare");
         let selective = of("selective-filling", Some("1000"));
         // Only there are data blocks to choose among.
-        assert!(matches!(ftl, "log-block" | "fast") || selective == stealing, "{ftl}");
+        assert!(matches!(ftl, "log-block" | "fast") || selective == stealing, "{ftl} {clock}");
     }
 }

@@ -1,6 +1,7 @@
 //! Properties of every allocator.
 
 use flashweir_ssd::RunError;
+use flashweir_trace::Request;
 use proptest::prelude::*;
 
 use super::{
@@ -140,4 +141,44 @@ fn look_ahead_takes_none_that_costs_more_than_another() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn striped_over_all_channels_for_everybody_is_striped_allocation() {
+    let ran = std::cell::Cell::new(0);
+    let orders = prop::sample::select(vec!["CDPW", "CDWP", "CPDW", "CPWD", "CWDP", "WDPC"]);
+    check(50, &(drive(), orders, 1..60u32, requests()), |(drive, order, window, raw)| {
+        let striped =
+            vec![("alloc.kind", "striped".into()), ("alloc.order", order.into()), ("engine", "event".into())];
+        let own =
+            vec![("tenants.channels", "external".into()), ("tenants.window_requests", window.to_string())];
+        let Some((together, plain)) = config(&[&drive, &striped, &own]).zip(config(&[&drive, &striped]))
+        else {
+            return Ok(());
+        };
+        // A buffer has a queue for each tenant, not for each unit.
+        if plain.buffer.bytes.0 > 0 {
+            return Ok(());
+        }
+        // Whole pages: of a partial write the version before is read before the page gets its unit.
+        let page = flashweir_ssd::Geometry::new(&plain).expect("checked").page_sectors;
+        let whole = |request: Request| Request {
+            lba: request.lba - request.lba % u64::from(page),
+            sectors: if request.sectors > 0 { page } else { 0 },
+            ..request
+        };
+        let requests: Vec<_> = on(&plain, &raw).into_iter().map(whole).collect();
+        let simulation = match finish(start(&together, generous), &requests, 7) {
+            Err(RunError::Stuck { .. } | RunError::NoRoom { .. }) => return Ok(()),
+            simulation => simulation.map_err(failed)?,
+        };
+        if simulation.spilled_pages() > 0 {
+            return Ok(());
+        }
+        let expected = finish(start(&plain, generous), &requests, 7).map_err(failed)?;
+        prop_assert_eq!(digest_of(&simulation.stats()), digest_of(&expected.stats()));
+        ran.set(ran.get() + 1);
+        Ok(())
+    });
+    assert!(ran.get() > 10, "too few of the random drives can be simulated: {}", ran.get());
 }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod behaviour;
+mod held;
 mod windows;
 
 use flashweir_ssd::config::Precondition;
@@ -80,13 +81,15 @@ fn drive() -> impl Strategy<Value = Settings> {
 /// Settings of an allocator.
 fn allocator() -> impl Strategy<Value = Settings> {
     let kinds = ["shared", "partially-isolated", "isolated", "ssdkeeper", "look-ahead", "external"];
-    (prop::sample::select(kinds.to_vec()), any::<bool>(), any::<bool>(), 1..60u32).prop_map(
-        |(kind, hybrid, same, window)| {
-            let mut settings =
-                vec![("tenants.channels", kind.into()), ("tenants.window_requests", window.to_string())];
-            if hybrid {
-                settings.push(("alloc.kind", "hybrid".into()));
-            }
+    let alloc = ["dynamic", "hybrid", "striped"];
+    let alloc = prop::sample::select(alloc.to_vec());
+    (prop::sample::select(kinds.to_vec()), alloc, any::<bool>(), 1..60u32).prop_map(
+        |(kind, alloc, same, window)| {
+            let mut settings = vec![
+                ("tenants.channels", kind.into()),
+                ("tenants.window_requests", window.to_string()),
+                ("alloc.kind", alloc.into()),
+            ];
             if same && kind != "look-ahead" {
                 settings.push(("tenants.applies", "same".into()));
             }

@@ -28,10 +28,11 @@ pub(super) const FLASH: [NoEffect; 27] = [
         clear: |config| config.nand.transfer = Transfer::Page,
     },
     NoEffect {
-        keys: "nand.codeword, nand.transfer=page",
-        reason: "whole pages cross the bus",
+        keys: "nand.codeword, nand.transfer=page, ageing.kind=none",
+        reason: "whole pages cross the bus, and nothing is decoded",
         applies: |config| {
-            config.nand.codeword != NandConfig::default().codeword && config.nand.transfer == Transfer::Page
+            let is_default = config.nand.codeword == NandConfig::default().codeword;
+            !is_default && config.nand.transfer == Transfer::Page && !config.ageing.is_on()
         },
         clear: |config| config.nand.codeword = NandConfig::default().codeword,
     },
@@ -63,12 +64,12 @@ pub(super) const FLASH: [NoEffect; 27] = [
         clear: |config| config.nand.programs = Programs::Page,
     },
     NoEffect {
-        keys: "nand.cell, nand.programs=page, slc.kind=none",
+        keys: "nand.cell, nand.programs=page, slc.kind=none, ageing.kind=none",
         reason: "page types follow from timing.read and timing.program, which fit",
         applies: |config| {
             let Config { nand, timing, .. } = config;
             let fits = nand.programs == Programs::Page && timing.fits(nand);
-            nand.cell != Cell::Auto && fits && !config.slc.is_on()
+            nand.cell != Cell::Auto && fits && !config.slc.is_on() && !config.ageing_heeds_nand_cell()
         },
         clear: |config| config.nand.cell = Cell::Auto,
     },
@@ -85,9 +86,12 @@ pub(super) const FLASH: [NoEffect; 27] = [
         clear: |config| config.nand.cache_read = false,
     },
     NoEffect {
-        keys: "nand.seed, nand.spread=0, nand.die_spread=0, nand.bad_blocks=0",
+        keys: "nand.seed, nand.spread=0, nand.die_spread=0, nand.bad_blocks=0, ageing.spread=0",
         reason: "nothing is drawn",
-        applies: |config| config.nand.seed != NandConfig::default().seed && !config.nand.draws(),
+        applies: |config| {
+            let draws = config.nand.draws() || config.ageing.draws();
+            config.nand.seed != NandConfig::default().seed && !draws
+        },
         clear: |config| config.nand.seed = NandConfig::default().seed,
     },
     NoEffect {
@@ -105,7 +109,7 @@ pub(super) const FLASH: [NoEffect; 27] = [
     NoEffect {
         keys: "timing.cache_program=true, alloc.kind=dynamic or hybrid",
         reason: "dynamic allocation gives a page to an idle die only, which programs nothing meanwhile",
-        applies: |config| config.timing.cache_program && config.alloc.binds_late(),
+        applies: |config| config.timing.cache_program && config.binds_late(),
         clear: |config| config.timing.cache_program = false,
     },
     NoEffect {
@@ -163,7 +167,7 @@ pub(super) const FLASH: [NoEffect; 27] = [
         reason: "no die waits for a bus, so the oldest command can always start",
         applies: |config| {
             let shares_bus = config.chips * config.dies > 1 && !config.bus_is_free();
-            let is_striped = matches!(config.alloc, AllocConfig::Striped(_));
+            let is_striped = matches!(config.alloc, AllocConfig::Striped(_)) && !config.binds_late();
             matches!(config.sched.policy, SchedPolicy::OutOfOrder(_)) && !shares_bus && is_striped
         },
         clear: |config| config.sched.policy = SchedConfig::default().policy,

@@ -4,9 +4,9 @@ use super::NoEffect;
 use crate::ftl::FtlConfig;
 use crate::ftl::classifier::Classifier;
 use crate::gc::GcConfig;
-use crate::quantity::Auto;
+use crate::quantity::{Auto, Bound};
 
-pub(super) const PLACEMENT: [NoEffect; 4] = [
+pub(super) const PLACEMENT: [NoEffect; 5] = [
     NoEffect {
         keys: "gc.frontiers, ftl.classifier",
         reason: "the classifier says how many blocks are open",
@@ -32,6 +32,16 @@ pub(super) const PLACEMENT: [NoEffect; 4] = [
         clear: |config| {
             if let FtlConfig::Page(own) = &mut config.ftl {
                 own.isolated = false;
+            }
+        },
+    },
+    NoEffect {
+        keys: "ftl.open_time, ftl.classifier",
+        reason: "only stream has handles",
+        applies: |config| config.ftl.open_time().is_some() && config.ftl.classifier() != Classifier::Stream,
+        clear: |config| {
+            if let FtlConfig::Page(own) = &mut config.ftl {
+                own.open_time = Bound(None);
             }
         },
     },

@@ -7,14 +7,14 @@ use crate::refusal::Refusal;
 
 pub(super) static PLACES: [Row; 1] = [Row {
     refusal: Refusal::new(
-        "ftl.kind, alloc.kind",
-        "a physical address, a zone or a data block says which die a page goes to, so there is nothing to allocate: use \
-         alloc.kind=striped, with zones also superblock, or a map of pages",
+        "ftl.kind, alloc.kind, tenants.channels",
+        "a physical address, a zone or a data block says which die a page goes to, so there is nothing to allocate: use a \
+         map of pages, or alloc.kind=striped, with zones also superblock, and all channels for everybody",
     ),
     applies: |config: &Config| {
         let is_fixed = config.ftl.maps_blocks() || matches!(config.ftl, FtlConfig::Direct(_));
         let is_zoned = config.ftl.zones().is_some();
-        let (late, in_sets) = (config.alloc.binds_late(), config.alloc.has_superblocks());
+        let (late, in_sets) = (config.binds_late(), config.alloc.has_superblocks());
         (is_fixed && (late || in_sets)) || (is_zoned && late)
     },
 }];

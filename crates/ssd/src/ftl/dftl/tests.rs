@@ -35,7 +35,7 @@ impl Bench {
     fn new(config: &DeviceConfig) -> Self {
         let geometry = Geometry::new(config).expect("legal");
         let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
-        let shared = config.alloc.binds_late();
+        let shared = config.binds_late();
         Self {
             ftl: Dftl::new(&config.upkeep(), own, &geometry, shared, 3),
             ops: Ops::new(true),

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::overdue::Deadline;
 use super::{Frontier, Geometry, Home, NO_BLOCK, Ops, PageFtl, Rules, RunError, Upkeep};
 use crate::ftl::classifier::{Classes, GroupCounts};
 
@@ -29,6 +30,20 @@ pub struct GroupCounters {
     pub life: u64,
 }
 
+/// Events of placement, as NVMe's Flexible Data Placement logs them (TP4146).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacementEvents {
+    /// Pages that the host wrote with a handle that the drive has no group for (03h, invalid placement identifier).
+    pub invalid_handles: u64,
+    /// Blocks that took no more pages of the host, though not full, because of `ftl.open_time` (01h, active time limit
+    /// exceeded, and 00h, not fully written to capacity).
+    pub overdue_blocks: u64,
+    /// Pages that these had left.
+    pub unwritten_pages: u64,
+    /// Blocks that valid pages were moved out of (80h, media reallocated).
+    pub reallocated_blocks: u64,
+}
+
 /// Counters of all groups of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
@@ -36,36 +51,44 @@ pub struct Placement {
     pub host: Vec<GroupCounters>,
     /// Groups that relocated pages go to, by number.
     pub moved: Vec<GroupCounters>,
+    /// Events.
+    pub events: PlacementEvents,
 }
 
 /// A block that waits for its group's turn.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Parked {
-    frontier: Frontier,
+pub(super) struct Parked {
+    pub(super) frontier: Frontier,
     /// Mapping units that its open page still takes.
-    open: u32,
+    pub(super) open: u32,
 }
 
 /// Groups of a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct OfUnit {
+pub(super) struct OfUnit {
     /// Those of the host, then those of relocated pages; the two that are in place are stale here.
-    parked: Vec<Parked>,
+    pub(super) parked: Vec<Parked>,
     /// Groups in place: of the host, and of relocated pages; counted over all.
-    in_place: [u32; 2],
+    pub(super) in_place: [u32; 2],
     /// Group of each block, and time of the map when it was opened.
     #[serde(with = "crate::raw")]
-    group_of: Vec<u32>,
+    pub(super) group_of: Vec<u32>,
     #[serde(with = "crate::raw")]
     opened_at: Vec<u64>,
+    /// Since when the open block of each group of the host takes pages, ns.
+    pub(super) began_ns: Vec<u64>,
+    /// Block that pages are being moved out of.
+    moving: u32,
 }
 
 /// Groups of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::ftl) struct Groups {
     pub(super) classes: Classes,
-    units: Vec<OfUnit>,
+    pub(super) units: Vec<OfUnit>,
     counters: Vec<GroupCounters>,
+    pub(super) events: PlacementEvents,
+    pub(super) deadline: Deadline,
 }
 
 impl Groups {
@@ -78,8 +101,11 @@ impl Groups {
             in_place: [0, host],
             group_of: vec![0; blocks as usize],
             opened_at: vec![0; blocks as usize],
+            began_ns: vec![0; host as usize],
+            moving: NO_BLOCK,
         };
-        Self { classes, units: units.map(unit).collect(), counters: vec![GroupCounters::default(); groups] }
+        let (counters, events) = (vec![GroupCounters::default(); groups], PlacementEvents::default());
+        Self { classes, units: units.map(unit).collect(), counters, events, deadline: Deadline::default() }
     }
 
     /// Those of a drive with so many maps, of so many pages each.
@@ -97,7 +123,7 @@ impl Groups {
         let physical = full * u64::from(block) * u64::from(maps) / u64::from(geometry.units());
         let of_maps = (maps as usize, map_pages, physical);
         let classes = Classes::new(upkeep.classifier, counts, upkeep.isolated, block, of_maps);
-        Self::new(classes, blocks, block)
+        Self { deadline: Deadline::new(upkeep.open_time), ..Self::new(classes, blocks, block) }
     }
 
     /// Groups of the host.
@@ -106,7 +132,8 @@ impl Groups {
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
-        Self { classes: self.classes.snapshot(), units: self.units.clone(), counters: self.counters.clone() }
+        let (units, counters) = (self.units.clone(), self.counters.clone());
+        Self { classes: self.classes.snapshot(), units, counters, ..*self }
     }
 }
 
@@ -122,13 +149,14 @@ impl PageFtl {
     pub(in crate::ftl) fn placement(&self) -> Option<Placement> {
         let groups = self.groups.as_ref()?;
         let (host, moved) = groups.counters.split_at(groups.host_groups() as usize);
-        Some(Placement { host: host.to_vec(), moved: moved.to_vec() })
+        Some(Placement { host: host.to_vec(), moved: moved.to_vec(), events: groups.events })
     }
 
     /// Forgets what the groups did.
     pub(in crate::ftl) fn forget_counts(&mut self) {
         if let Some(groups) = &mut self.groups {
             groups.counters.fill(GroupCounters::default());
+            groups.events = PlacementEvents::default();
         }
     }
 
@@ -139,6 +167,7 @@ impl PageFtl {
         let group = groups.classes.of_host(map, key, handle);
         groups.classes.written(map, key, handle);
         groups.counters[group as usize].written += 1;
+        groups.events.invalid_handles += u64::from(!groups.classes.knows(handle));
         self.put_in_place(unit, Kind::Host, group);
     }
 
@@ -147,6 +176,7 @@ impl PageFtl {
         let map = self.map_of(unit);
         if let Some(groups) = &mut self.groups {
             groups.classes.written(map, key, handle);
+            groups.events.invalid_handles += u64::from(!groups.classes.knows(handle));
         }
     }
 
@@ -213,48 +243,32 @@ impl PageFtl {
         let Some(groups) = &mut self.groups else { return };
         let now = groups.classes.now(map);
         let own = &mut groups.units[unit as usize];
-        own.group_of[block as usize] = own.in_place[usize::from(moved)];
+        let group = own.in_place[usize::from(moved)];
+        own.group_of[block as usize] = group;
         own.opened_at[block as usize] = now;
+        if !moved {
+            own.began_ns[group as usize] = groups.deadline.begin();
+        }
     }
 
     /// Pages were moved out of a block to the group in place.
     pub(super) fn moved_out(&mut self, unit: u32, block: u32, pages: u32) {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
-        let own = &groups.units[unit as usize];
+        let own = &mut groups.units[unit as usize];
+        groups.events.reallocated_blocks += u64::from(own.moving != block);
+        own.moving = block;
         groups.classes.moved_out(map, own.group_of[block as usize], pages);
         groups.counters[own.group_of[block as usize] as usize].moved_out += u64::from(pages);
         groups.counters[own.in_place[1] as usize].written += u64::from(pages);
-    }
-
-    /// The victim of a chain of groups: the oldest block of the first queue that has more than it should, else that of the last
-    /// group with the fewest valid pages, if it has an invalid one.
-    pub(super) fn victim_of_chain(&self, unit: u32) -> Option<u32> {
-        let groups = self.groups.as_ref()?;
-        let chain = groups.classes.chain(self.map_of(unit))?;
-        let (own, blocks) = (&groups.units[unit as usize], &self.units[unit as usize].blocks);
-        let full = || {
-            let all = 0..blocks.count() as u32;
-            all.filter(|block| blocks.is_full(*block) && !self.is_slc_block(unit, *block))
-        };
-        let mut queues = 0;
-        for (group, size) in (0..).zip(chain.sizes(blocks.count())) {
-            queues = group + 1;
-            let of_group = || full().filter(|block| own.group_of[*block as usize] == group);
-            if of_group().count() as u64 > size {
-                return of_group().min_by_key(|block| blocks.filled_at(*block));
-            }
-        }
-        let last = full().filter(|block| own.group_of[*block as usize] >= queues);
-        let emptiest = last.min_by_key(|block| (blocks.valid(*block), blocks.filled_at(*block)));
-        emptiest.filter(|block| !self.rules.gains_nothing(blocks.valid(*block)))
     }
 
     /// A block was collected and erased.
     pub(super) fn erased_block(&mut self, unit: u32, block: u32) {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
-        let own = &groups.units[unit as usize];
+        let own = &mut groups.units[unit as usize];
+        own.moving = NO_BLOCK;
         let (group, opened) = (own.group_of[block as usize], own.opened_at[block as usize]);
         let life = groups.classes.now(map).saturating_sub(opened);
         let counters = &mut groups.counters[group as usize];
@@ -266,22 +280,6 @@ impl PageFtl {
                     self.shorten_queues(unit);
                 }
             }
-        }
-    }
-
-    /// The oldest blocks of queues that have more than they should join the last group.
-    fn shorten_queues(&mut self, unit: u32) {
-        let map = self.map_of(unit);
-        let Some(groups) = &mut self.groups else { return };
-        let Groups { classes, units, .. } = &mut **groups;
-        let Some(chain) = classes.chain(map) else { return };
-        let (group_of, blocks) = (&mut units[unit as usize].group_of, &self.units[unit as usize].blocks);
-        let last = chain.sizes(1).count() as u32;
-        for (group, size) in (0..last).zip(chain.sizes(blocks.count())) {
-            let full = (0..blocks.count() as u32).filter(|block| blocks.is_full(*block));
-            let mut queue: Vec<u32> = full.filter(|block| group_of[*block as usize] == group).collect();
-            queue.sort_by_key(|block| std::cmp::Reverse(blocks.filled_at(*block)));
-            queue.iter().skip(size as usize).for_each(|block| group_of[*block as usize] = last);
         }
     }
 

@@ -97,6 +97,8 @@ struct Bench {
     units_of: BTreeMap<u32, u32>,
     kind: Index,
     static_gap: u32,
+    /// Pages that overdue blocks had left.
+    unwritten: u64,
 }
 
 impl Bench {
@@ -112,7 +114,15 @@ impl Bench {
         };
         let ops = Ops::new(true).packing(geometry.units_per_page);
         let kind = Victim::new(&config.gc.victim).index();
-        Self { ftl, ops, array, units_of: BTreeMap::new(), kind, static_gap: config.wear.static_gap }
+        Self {
+            ftl,
+            ops,
+            array,
+            units_of: BTreeMap::new(),
+            kind,
+            static_gap: config.wear.static_gap,
+            unwritten: 0,
+        }
     }
 
     /// Key of a page in the map of its unit: with a map of their own units know different pages by the same key.
@@ -157,6 +167,22 @@ impl Bench {
         let padded = self.ftl.close_page(unit);
         assert_eq!(padded, if open { missing } else { 0 });
         self.array.close(unit);
+    }
+
+    /// Time passes: open blocks that are overdue end as they are, and what is left of them counts as programmed.
+    fn pass(&mut self, now_ns: u64) {
+        self.ftl.close_overdue(now_ns, |_, _| true);
+        let per_block = self.array.pages_per_block;
+        let mut left = 0;
+        for (unit, programmed) in self.ftl.units.iter().zip(&mut self.array.programmed) {
+            for (_, next) in (0..).zip(programmed).filter(|(block, _)| unit.blocks.is_full(*block)) {
+                left += u64::from(per_block - *next);
+                *next = per_block;
+            }
+        }
+        let events = self.ftl.placement().map(|placement| placement.events).unwrap_or_default();
+        self.unwritten += left;
+        assert_eq!(events.unwritten_pages, self.unwritten);
     }
 
     fn trim(&mut self, lpn: u32) {
@@ -268,6 +294,7 @@ fn configs() -> impl Strategy<Value = DeviceConfig> {
             ("ftl.classifier", classifier.into()),
             ("ftl.groups", groups.to_string()),
             ("ftl.isolated", isolated.to_string()),
+            ("ftl.open_time", if isolated { "40ns" } else { "none" }.into()),
             ("gc.free_blocks", free_blocks.to_string()),
             ("wear.dynamic", dynamic.to_string()),
             ("wear.static_gap", gap.to_string()),
@@ -296,7 +323,8 @@ proptest! {
             bench.write(lpn, lpn);
         }
         bench.check();
-        for (page, wish, kind) in operations {
+        for (now_ns, (page, wish, kind)) in (0..).zip(operations) {
+            bench.pass(now_ns);
             match kind {
                 0 => bench.trim(page % pages),
                 8 => bench.close(wish),

@@ -76,11 +76,6 @@ impl PlannerConfig {
         let merged_from = (pages * u64::from(config.merged_percent)).div_ceil(100);
         Some((merged_from as u32, (pages * u64::from(config.moved_percent) / 100) as u32))
     }
-
-    /// True if the planner needs units that go on together.
-    pub(crate) fn needs_lock_step(&self) -> bool {
-        matches!(self, PlannerConfig::SuperDataBlock(_) | PlannerConfig::CycleStealing(_))
-    }
 }
 
 /// Action of a follower during one step of the initiator.

@@ -64,20 +64,26 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(arrival_ns)
     }
 
-    /// Everything that arrives at this instant has: lets requests in as far as there are places, once all else has happened.
+    /// Everything that arrives at this instant has: lets requests in as far as there are places and limits, once all else has
+    /// happened. One that ends as it enters gives its place and depth to the next.
     #[inline(never)]
     pub(super) fn let_waiting_in(&mut self) -> Result<(), RunError> {
-        if self.limits.is_some() {
-            self.let_limits_pass()?;
-        }
-        while self.waiting.is_some()
-            && self.under_way() < self.queue_depth
-            && self.array.next_ns() != Some(self.array.now_ns())
-            && let Some(next) = self.next_waiting()
-        {
+        while self.waiting.is_some() && !self.has_events_now() {
+            if self.limits.is_some() {
+                self.let_limits_pass()?;
+            }
+            if self.under_way() >= self.queue_depth {
+                break;
+            }
+            let Some(next) = self.next_waiting() else { break };
             self.begin(&next.request, next.number, next.arrival_ns)?;
         }
         Ok(())
+    }
+
+    /// True if something else happens at this instant.
+    fn has_events_now(&self) -> bool {
+        self.array.next_ns() == Some(self.array.now_ns())
     }
 
     /// Open loop: requests whose tenants have kept their limits wait for places from now on.

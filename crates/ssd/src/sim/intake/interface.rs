@@ -123,6 +123,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn end_companions(&mut self, tag: u32, parts: Option<Parts>) {
         let own: Vec<_> = self.companions.extract_if(.., |(with, _)| *with == tag).collect();
         for (_, companion) in own {
+            if self.core.is_rebuilding(companion) {
+                continue;
+            }
             self.end_command(companion, parts);
         }
     }

@@ -196,6 +196,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         let now = self.array.now_ns();
         self.background.wake(now);
+        self.core.close_overdue(now);
         if self.interface.is_some() {
             self.submit(request, number, issue_ns)?;
         } else {
@@ -303,6 +304,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[inline(never)]
     fn take_up(&mut self) -> Result<(), RunError> {
         while let Some((tag, parts)) = self.array.take_done() {
+            if self.core.is_rebuilding(tag) {
+                continue;
+            }
             match Tag::of(tag) {
                 Tag::Request(tag) => self.end_command(tag, parts),
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),

@@ -29,6 +29,46 @@ pub(super) const CELLS: [&[(&str, &str)]; 12] = [
     SLC[5],
 ];
 
+/// Cells that age, and three times none: of data that was there before, of reads, of cycles; lost pages; all of it, and times that
+/// change with cycles.
+pub(super) const AGEING: [&[(&str, &str)]; 7] = [
+    &[],
+    &[],
+    &[],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.retention", "900"),
+        ("ageing.cycles", "2500"),
+        ("ageing.spread", "0.3"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.gamma", "0.0004"),
+        ("ageing.p", "0"),
+        ("ageing.q", "1"),
+        ("ageing.reads_of", "block"),
+        ("ageing.cell", "mlc"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.epsilon", "0.0035"),
+        ("ageing.spread", "0.9"),
+        ("ageing.retries", "1"),
+        ("ageing.soft_bits", "90"),
+        ("ageing.decode_time", "3us"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.pace", "300000000"),
+        ("ageing.beta", "0.0001"),
+        ("ageing.m", "0"),
+        ("ageing.n", "0.7"),
+        ("ageing.alpha", "0.001"),
+        ("ageing.k", "1"),
+        ("ageing.program_growth", "30"),
+    ],
+];
+
 /// SLC caches, and three times none.
 pub(super) const SLC: [&[(&str, &str)]; 6] = [
     &[],

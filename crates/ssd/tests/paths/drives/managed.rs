@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::cells::{SLC, of_cells};
+use super::cells::{AGEING, SLC, of_cells};
 use super::{Case, OPEN, SCHEDULERS, Setting, cases, config, of_host, requests};
 
 /// Planners, those with most of their own twice.
@@ -19,11 +19,7 @@ const PLANNERS: [&str; 8] = [
 
 /// True if a planner needs a common clock; `None` if it works with both.
 fn has_clock(planner: &str) -> Option<bool> {
-    match planner {
-        "super-data-block" | "cycle-stealing" => Some(true),
-        "forwarding" => Some(false),
-        _ => None,
-    }
+    (planner == "forwarding").then_some(false)
 }
 
 /// Settings of a planner, and of the collections of block maps.
@@ -60,7 +56,7 @@ const SUPERBLOCKS: [&str; 3] = ["superblock", "sets", "parity"];
 const FTLS: [&str; 7] = ["page", "page", "log-block", "fast", "bast", "kast", "dftl"];
 
 /// Ways to say which unit a page goes to; of those by windows of requests the channels change during the run.
-const ALLOCATIONS: [&[(&str, &str)]; 10] = [
+const ALLOCATIONS: [&[(&str, &str)]; 12] = [
     &[],
     &[],
     &[("alloc.kind", "dynamic")],
@@ -71,6 +67,13 @@ const ALLOCATIONS: [&[(&str, &str)]; 10] = [
         ("alloc.kind", "dynamic"),
         ("alloc.mode", "1"),
         ("tenants.channels", "isolated"),
+        ("tenants.window_requests", "9"),
+    ],
+    &[("tenants.channels", "ssdkeeper"), ("tenants.window_requests", "9")],
+    &[
+        ("alloc.order", "WDPC"),
+        ("tenants.channels", "isolated"),
+        ("tenants.applies", "same"),
         ("tenants.window_requests", "9"),
     ],
     &[("alloc.kind", "superblock")],
@@ -149,8 +152,9 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     );
     let ftl = (prop::sample::select(FTLS.to_vec()), prop::sample::select(ALLOCATIONS.to_vec()));
     let replacement = prop::sample::select(super::REPLACEMENTS.to_vec());
-    (shape, gc, host, ftl, any::<bool>(), (replacement, 0..3u64, 0..3u32, prop::sample::select(SLC.to_vec())))
-        .prop_map(|(shape, gc, host, ftl, lock_step, (replacement, codeword, copybacks, slc))| {
+    let cells = (prop::sample::select(SLC.to_vec()), prop::sample::select(AGEING.to_vec()));
+    (shape, gc, host, ftl, any::<bool>(), (replacement, 0..3u64, 0..3u32, cells)).prop_map(
+        |(shape, gc, host, ftl, lock_step, (replacement, codeword, copybacks, (slc, ageing)))| {
             let ((ftl, alloc), (shape, ((chips, dies), free_bus, cache), sched)) = (ftl, shape);
             let (channels, planes, bound, synchronized, sectors, pages_per_block, pages, op_percent) = shape;
             let (victim, planner, throttle, spare_blocks, free_blocks, (frontiers, gap)) = gc;
@@ -184,11 +188,12 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
                 let in_order = lock_step && in_order && !typed && slc.is_empty() && (planes == 1 || bound);
                 settings.extend(of_buffer(ack, in_order, coalesce, replacement));
             }
-            settings.extend(sched.iter().map(|(key, value)| (*key, (*value).to_owned())));
+            settings.extend(sched.iter().chain(ageing).map(|(key, value)| (*key, (*value).to_owned())));
             settings.extend(of_host(open, slots, depth));
             of_cells(&mut settings, slc, (pages_per_block, 1), ftl);
             settings
-        })
+        },
+    )
 }
 
 pub(crate) fn managed_cases() -> (impl Strategy<Value = Case>, ProptestConfig) {

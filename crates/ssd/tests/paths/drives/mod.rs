@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 pub(crate) use buffers::REPLACEMENTS;
 use buffers::{BUFFERS, of_buffer};
-use cells::{CELLS, of_cells};
+use cells::{AGEING, CELLS, of_cells};
 
 /// Schedulers with settings of their own; half of them the one that does without events.
 const SCHEDULERS: [&[(&str, &str)]; 28] = [
@@ -151,7 +151,16 @@ const CLASSIFIERS: [Groups; 8] = [
     (&[], 0, 1),
     (&[], 0, 1),
     (&[("ftl.classifier", "stream"), ("ftl.groups", "3")], 4, 1),
-    (&[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("ftl.isolated", "true")], 5, 2),
+    (
+        &[
+            ("ftl.classifier", "stream"),
+            ("ftl.groups", "2"),
+            ("ftl.isolated", "true"),
+            ("ftl.open_time", "20ms"),
+        ],
+        5,
+        2,
+    ),
     (&[("ftl.classifier", "generations")], 4, 2),
     (&[("ftl.classifier", "interval"), ("ftl.groups", "2")], 5, 2),
     (&[("ftl.classifier", "age-groups"), ("ftl.groups", "3")], 4, 2),
@@ -194,7 +203,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let flash = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..3u32);
     let host = (
         any::<bool>(),
-        prop::sample::select(vec![1, 1, 2, 7]),
+        prop::sample::select(vec![1, 1, 1, 1, 2, 7]),
         prop::sample::select(vec![0u64, 1, 2, 3, 4, 9]),
         (any::<bool>(), prop::sample::select(REPLACEMENTS.to_vec()), prop::sample::select(BUFFERS.to_vec())),
         prop::sample::select(SCHEDULERS.to_vec()),
@@ -205,7 +214,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let ftl = prop::sample::select(vec!["page", "page", "log-block", "fast", "bast", "kast", "dftl", "dftl"]);
     // Cached entries of each map on flash, batch update; sectors of a codeword, copybacks in a row; mapping units; cells.
     let map_unit = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3)]);
-    let cells = prop::sample::select(CELLS.to_vec());
+    let cells = (prop::sample::select(CELLS.to_vec()), prop::sample::select(AGEING.to_vec()));
     let map = (prop::sample::select(vec![1, 9, 1000]), any::<bool>(), 0..3u64, 0..3u32, map_unit, cells);
     let parts = (shape, gc, flash, host, ftl, map, prop::sample::select(CLASSIFIERS.to_vec()));
     parts.prop_map(|(shape, gc, flash, host, ftl, map, placement)| {
@@ -250,7 +259,8 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.extend((ftl == "page").then(|| ("ftl.map_unit", (page * mapped / per_page).to_string())));
         settings.retain(|(key, _)| classifier.is_empty() || *key != "gc.frontiers");
         settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        of_cells(&mut settings, map.5, (pages_per_block, mapped), ftl);
+        of_cells(&mut settings, map.5.0, (pages_per_block, mapped), ftl);
+        settings.extend(map.5.1.iter().map(|(key, value)| (*key, (*value).to_owned())));
         settings.extend(of_buffer(buffer_pages, buffer));
         settings.extend(of_host(open, slots, depth));
         settings

@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 69] = [
+const VALUES: [(&str, &[&str]); 90] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -60,6 +60,7 @@ const VALUES: [(&str, &[&str]); 69] = [
     ("background.collect.pace_max_copies", &["0.5", "8"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),
     ("ftl.groups", &["auto", "1", "2", "3"]),
+    ("ftl.open_time", &["none", "1us", "3ms"]),
     ("ftl.map_unit", &["auto", "512", "1KiB", "2KiB"]),
     ("ftl.handles", &["1", "2", "3"]),
     ("ftl.log_unit", &["auto", "512", "1KiB", "2KiB"]),
@@ -91,6 +92,26 @@ const VALUES: [(&str, &[&str]); 69] = [
     ("alloc.parity", &["0", "1", "3"]),
     ("host.max_transfer", &["0", "512", "3KiB"]),
     ("fill", &["1", "0.9", "0.3"]),
+    ("ageing.rated_cycles", &["auto", "30"]),
+    ("ageing.cycles", &["0", "20", "3000"]),
+    ("ageing.retention", &["0", "30", "900"]),
+    ("ageing.temperature", &["25", "30", "60"]),
+    ("ageing.pace", &["0", "1", "10000000"]),
+    ("ageing.spread", &["0", "0.2", "1"]),
+    ("ageing.ecc_bits", &["auto", "20", "60"]),
+    ("ageing.margin", &["0", "3", "5"]),
+    ("ageing.retry_gain", &["0.5", "0.8", "1"]),
+    ("ageing.soft_bits", &["auto", "0", "90"]),
+    ("ageing.program_growth", &["0", "-0.1", "20"]),
+    ("ageing.epsilon", &["auto", "0.003"]),
+    ("ageing.alpha", &["auto", "0", "0.0001"]),
+    ("ageing.k", &["auto", "1"]),
+    ("ageing.beta", &["auto", "0", "0.0001"]),
+    ("ageing.m", &["auto", "0"]),
+    ("ageing.n", &["auto", "0.5"]),
+    ("ageing.gamma", &["auto", "0", "0.0001"]),
+    ("ageing.p", &["auto", "0"]),
+    ("ageing.q", &["auto", "1"]),
     ("firmware.hmb_bytes", &["0", "4KiB", "8KiB"]),
     ("tenants.max_late_share", &["0", "0.05", "0.7"]),
     ("tenants.dominant_share", &["0", "0.5", "1"]),

@@ -173,3 +173,25 @@ fn a_block_whose_last_page_of_flash_holds_old_data_may_be_collected() {
     requests[27].op = Op::Read;
     run(&settings, &requests);
 }
+
+/// Each set of dies is a station of its own where there is no common clock.
+#[test]
+fn in_order_a_station_writes_no_page_of_another_ones_superblocks() {
+    let settings = [
+        ("channels", "4"),
+        ("page", "1KiB"),
+        ("pages_per_block", "4"),
+        ("timing.program", "100us,300us"),
+        ("ftl.kind", "dftl"),
+        ("alloc.kind", "superblock"),
+        ("alloc.superblock_dies", "1"),
+        ("gc.planner", "forwarding"),
+        ("buffer.order", "in-order"),
+        ("buffer.bytes", "8KiB"),
+    ];
+    let settings = settings.map(|(key, value)| (key, value.to_owned())).to_vec();
+    let config = super::config(&settings, "auto").expect("a legal drive");
+    for (seed, workload) in (0..).zip(super::Workload::ALL) {
+        compare(&settings, &workload.requests(&config, 48, seed));
+    }
+}

@@ -27,7 +27,9 @@ fn before_program_ns(command: &Command) -> u64 {
 /// programmed together with the others.
 fn is_page(command: &Command) -> bool {
     let is_parity = command.kind == CommandKind::Program && command.tag == NOBODY;
-    ((PAGE_TAG..STATION_TAG).contains(&command.tag) || is_parity) && command.purpose == Purpose::Host
+    // A page that it rebuilds takes reads for the same tag.
+    let is_of_cycle = (PAGE_TAG..STATION_TAG).contains(&command.tag) && command.kind != CommandKind::Read;
+    (is_of_cycle || is_parity) && command.purpose == Purpose::Host
 }
 
 /// True if a cycle has nothing but pages that are ready to be programmed equally soon: they start as they are.

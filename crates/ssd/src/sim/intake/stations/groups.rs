@@ -99,6 +99,10 @@ impl<A: TimePath> Executor for Filling<'_, A> {
         self.members.push(((self.request, self.tenant), command, pages));
     }
 
+    fn expects_no_end(&mut self) {
+        self.tagged -= 1;
+    }
+
     fn submit_chain(&mut self, now_ns: u64, first: (Command, Pages), second: (Command, Pages)) {
         // Both are for one die and run in this order, or the programs of a cycle come after all that is before them.
         self.submit(now_ns, Command { tag: NOBODY, ..first.0 }, first.1);

@@ -56,11 +56,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(())
     }
 
-    /// As [`Intake::write_superblocks`], no page ahead of an older request.
+    /// As [`Intake::write_superblocks`], no page ahead of an older request. Those that wait for sets of other stations are theirs.
     fn write_by_age(&mut self, station: u32, taken: &mut Taken) -> Result<(), RunError> {
         let waiting = self.buffer.as_ref().map_or_else(Vec::new, WriteBuffer::by_age);
+        let own = self.stations.units_of(station);
         let (mut held, mut stopped) = (None, Vec::new());
-        for (queue, slot) in waiting {
+        for (queue, slot) in waiting.into_iter().filter(|(queue, _)| own.contains(queue)) {
             let Some(buffer) = &mut self.buffer else { return Ok(()) };
             let request = buffer.entry(slot).request;
             if held.is_some_and(|held| held != request) {

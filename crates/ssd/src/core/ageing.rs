@@ -1,0 +1,294 @@
+//! Ageing of what commands read and write: the retries of a read, and pages that can't be read, which are rebuilt of the others of
+//! their stripe where there is parity.
+//!
+//! All that a page needs goes with the command that reads it: it holds its die, and its bus, that much longer. Transfers of retries
+//! follow one another. Ages and reads count when a command is made.
+//!
+//! A page is rebuilt by commands of their own, on the dies of the other pages of its stripe. They have the tag of the command that
+//! could not read it, but nobody expects that many: [`Rebuilds`] holds their ends back, so that a tag ends as often as without them,
+//! and last of all commands. They are handed over with what waits to be grouped, so that no page of flash is closed by them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Core;
+use super::pending::Member;
+use super::serve::host_op;
+use crate::ageing::More;
+use crate::alloc::Superblocks;
+use crate::content::Content;
+use crate::nand::Executor;
+use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, NOBODY, PageAt};
+use crate::sched::Pages;
+
+/// Pages that are rebuilt.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Rebuilds {
+    /// Those whose stripes have not been read yet, with the tag that waits for them.
+    waiting: Vec<Rebuild>,
+    /// Commands by tag whose ends are still held back.
+    commands: BTreeMap<u32, u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Rebuild {
+    /// The request that it serves, and its tenant.
+    request: u64,
+    tenant: u16,
+    tag: u32,
+    awaited: bool,
+    /// The first mapping units of the pages of flash to be read.
+    pages: Vec<PageAt>,
+}
+
+impl<C: Content> Core<C> {
+    /// A command of a tag is done. True if others are not that read a stripe for it: the end of one of these is to come for this.
+    #[inline]
+    pub(crate) fn is_rebuilding(&mut self, tag: u32) -> bool {
+        !self.rebuilds.commands.is_empty() && self.rebuilds.hold_back(tag)
+    }
+
+    /// Notes what an operation reads, programs and erases, and makes its command as long as the age of the pages does. `crossing` as
+    /// [`Core::command_of`] has it.
+    #[inline]
+    pub(super) fn age(
+        &mut self,
+        now_ns: Option<u64>,
+        op: &FlashOp,
+        (moves, crossing): (&[(u32, u32)], u64),
+        command: &mut Command,
+    ) {
+        if self.ageing.is_some() {
+            self.age_pages(now_ns, op, (moves, crossing), command);
+        }
+    }
+
+    #[inline(never)]
+    fn age_pages(
+        &mut self,
+        now_ns: Option<u64>,
+        op: &FlashOp,
+        (moves, crossing): (&[(u32, u32)], u64),
+        command: &mut Command,
+    ) {
+        let unit = op.unit;
+        match &op.effect {
+            Effect::Read { ppn, .. } | Effect::MapRead { ppn, .. } => {
+                let more = self.reading(now_ns, (unit, *ppn), (command.read_ns, command.bus_ns));
+                (command.read_ns, command.bus_ns) = more.on(command);
+            }
+            Effect::Programmed { ppn, stale, .. } => {
+                if let Some(old) = stale.filter(|_| op.kind == CommandKind::Rewrite) {
+                    let bus_ns = self.timing.crossing_ns(op.crossing);
+                    let more = self.reading(now_ns, old, (command.read_ns, bus_ns));
+                    (command.read_ns, command.bus_ns) = more.on(command);
+                }
+                command.program_ns = self.programming(now_ns, (unit, *ppn), command.program_ns);
+            }
+            Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
+                command.program_ns = self.programming(now_ns, (unit, *ppn), command.program_ns);
+            }
+            Effect::Moved(_) => self.age_moved(now_ns, op, (moves, crossing), command),
+            Effect::Erased { block } => command.program_ns = self.erasing((unit, *block), command.program_ns),
+            Effect::Laid { .. } | Effect::Gathered(_) => {}
+        }
+    }
+
+    /// As [`Core::age`], of pages that move within a unit. A page that is copied back is not decoded.
+    fn age_moved(
+        &mut self,
+        now_ns: Option<u64>,
+        op: &FlashOp,
+        (moves, crossing): (&[(u32, u32)], u64),
+        command: &mut Command,
+    ) {
+        let per_page = self.geometry.units_per_page;
+        let (reads, programs) = (u64::from(op.reads), u64::from(op.pages));
+        let copied = if per_page == 1 { programs - crossing } else { (reads + programs - crossing) / 2 };
+        let (mut decoded, mut last) = (reads - copied, None);
+        for (from, _) in moves {
+            let page = from / per_page;
+            if last.replace(page) == Some(page) || decoded == 0 {
+                continue;
+            }
+            decoded -= 1;
+            let array_ns = self.timing.read_ns(op.unit, page, op.slc);
+            let times = (array_ns, self.timing.transfer_ns);
+            let more = self.reading_of(now_ns, (op.unit, *from), op.slc, times);
+            (command.read_ns, command.bus_ns) = more.on(command);
+        }
+        let mut last = None;
+        for (_, to) in moves {
+            let page = to / per_page;
+            if last.replace(page) != Some(page) {
+                let (array_ns, _) = self.timing.program_ns(op.unit, page, false);
+                let aged_ns = self.programming(now_ns, (op.unit, *to), array_ns);
+                command.program_ns = (command.program_ns + aged_ns).saturating_sub(array_ns);
+            }
+        }
+    }
+
+    fn block_of(&self, (unit, ppn): PageAt) -> BlockAt {
+        (unit, ppn / self.pages_per_block)
+    }
+
+    /// A page is read in an array time and a transfer, ns; in no time before the run. Returns what its age adds.
+    pub(super) fn reading(&mut self, now_ns: Option<u64>, at: PageAt, times_ns: (u64, u64)) -> More {
+        let slc = self.has_slc && self.in_slc(at.0, at.1);
+        self.reading_of(now_ns, at, slc, times_ns)
+    }
+
+    /// As [`Core::reading`], of a page in SLC mode or not.
+    pub(super) fn reading_of(
+        &mut self,
+        now_ns: Option<u64>,
+        at: PageAt,
+        slc: bool,
+        (array_ns, bus_ns): (u64, u64),
+    ) -> More {
+        let block = self.block_of(at);
+        let (Some(ageing), Some(now_ns)) = (&mut self.ageing, now_ns) else { return More::default() };
+        let steps = ageing.read(block, now_ns, slc);
+        if steps.retries == 0 && !steps.soft && !steps.fails {
+            return More::default();
+        }
+        let counts = &mut self.counters.ageing;
+        counts.retried_pages += u64::from(steps.retries > 0);
+        counts.retries += u64::from(steps.retries);
+        counts.soft_pages += u64::from(steps.soft);
+        if steps.fails {
+            counts.failed_pages += 1;
+            self.unread.push(at);
+        }
+        ageing.more(steps, array_ns, bus_ns)
+    }
+
+    /// A page is programmed in an array time, ns. Returns the time that its block takes.
+    pub(super) fn programming(&mut self, now_ns: Option<u64>, at: PageAt, array_ns: u64) -> u64 {
+        let block = self.block_of(at);
+        let Some(ageing) = &mut self.ageing else { return array_ns };
+        ageing.programmed(block, at.1, now_ns);
+        if ageing.changes_programs() { ageing.program_ns(block, array_ns) } else { array_ns }
+    }
+
+    /// A page was there before the run.
+    pub(super) fn laying(&mut self, at: PageAt) {
+        self.programming(None, at, 0);
+    }
+
+    /// A block is erased in a time, ns, if it does not age. Returns the time that it takes.
+    pub(super) fn erasing(&mut self, at: BlockAt, erase_ns: u64) -> u64 {
+        let Some(ageing) = &mut self.ageing else { return erase_ns };
+        let erase_ns = self.timing.erase_ns(at.0, at.1, ageing.cycles(at));
+        ageing.erased(at);
+        erase_ns
+    }
+
+    /// The pages that a command of `tag` could not read are to be rebuilt of the others of their stripes. Without parity they are
+    /// lost.
+    #[inline]
+    pub(super) fn rebuild(&mut self, now_ns: u64, (tag, awaited): (u32, bool), executor: &mut impl Executor) {
+        if !self.unread.is_empty() {
+            self.note_rebuilds((tag, awaited), executor.serving());
+            if !self.pending.grouping() {
+                self.read_stripes(now_ns, executor);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_rebuilds(&mut self, (tag, awaited): (u32, bool), request: u64) {
+        let tenant = self.pending.flash_time.tenant();
+        for at in std::mem::take(&mut self.unread) {
+            match self.stripe_of(at) {
+                None => self.count_rebuilt(false),
+                Some(pages) => self.rebuilds.waiting.push(Rebuild { request, tenant, tag, awaited, pages }),
+            }
+        }
+    }
+
+    /// Hands over the reads of the stripes of pages that are to be rebuilt.
+    #[inline]
+    pub(super) fn read_stripes(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        if !self.rebuilds.waiting.is_empty() {
+            self.read_all_stripes(now_ns, executor);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_all_stripes(&mut self, now_ns: u64, executor: &mut impl Executor) {
+        let (serving, served) = (executor.serving(), self.pending.flash_time.tenant());
+        for Rebuild { request, tenant, tag, awaited, pages } in std::mem::take(&mut self.rebuilds.waiting) {
+            executor.serve(request);
+            self.pending.flash_time.serve(tenant);
+            let mut is_whole = true;
+            for (unit, ppn) in pages {
+                let op = host_op(unit, CommandKind::Read, 0, Effect::Read { ppn, map: None });
+                let mut command = Command { tag, awaited, ..self.command_of(&op, &[], 1, None) };
+                self.age(Some(now_ns), &op, (&[], 1), &mut command);
+                // Of a stripe with two such pages none can be rebuilt.
+                is_whole &= std::mem::take(&mut self.unread).is_empty();
+                self.counters.host.reads += u64::from(self.geometry.mapped_pages);
+                let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };
+                let effect = self.content.apply(&op, &[]);
+                self.submit(now_ns, command, Member::of(unit, self.planes, pages, effect), executor);
+                if tag != NOBODY {
+                    executor.expects_no_end();
+                    *self.rebuilds.commands.entry(tag).or_default() += 1;
+                }
+            }
+            self.count_rebuilt(is_whole);
+        }
+        executor.serve(serving);
+        self.pending.flash_time.serve(served);
+    }
+
+    /// A page that could not be read was rebuilt, or not.
+    pub(super) fn count_rebuilt(&mut self, is_whole: bool) {
+        self.counters.ageing.rebuilt_pages += u64::from(is_whole);
+        self.counters.ageing.uncorrectable_pages += u64::from(!is_whole);
+    }
+
+    /// The first mapping units of the other pages of a page's stripe, as far as they are programmed: as long as a stripe is not
+    /// complete, the drive has its parity in RAM. `None` if there is no parity.
+    fn stripe_of(&self, (unit, ppn): PageAt) -> Option<Vec<PageAt>> {
+        self.superblocks.as_ref().and_then(|own| self.stripe_in(own, (unit, ppn)))
+    }
+
+    /// As [`Core::stripe_of`], of a page of these superblocks.
+    pub(super) fn stripe_in(&self, superblocks: &Superblocks, (unit, ppn): PageAt) -> Option<Vec<PageAt>> {
+        if self.geometry.parity == 0 {
+            return None;
+        }
+        let per_page = self.geometry.units_per_page;
+        let pages = superblocks.stripe_of((unit, ppn / per_page)).into_iter();
+        let pages = pages.map(|(unit, page)| (unit, page * per_page));
+        let is_programmed = |at: &PageAt| {
+            self.ageing.as_ref().is_some_and(|ageing| ageing.is_programmed(self.block_of(*at), at.1))
+        };
+        Some(pages.filter(is_programmed).collect())
+    }
+}
+
+impl Rebuilds {
+    #[cold]
+    #[inline(never)]
+    fn hold_back(&mut self, tag: u32) -> bool {
+        let Some(left) = self.commands.get_mut(&tag) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            self.commands.remove(&tag);
+        }
+        true
+    }
+}
+
+impl More {
+    /// Reading and bus time of a command with this.
+    fn on(self, command: &Command) -> (u64, u64) {
+        (command.read_ns + self.array_ns, command.bus_ns + self.bus_ns)
+    }
+}

@@ -1,0 +1,35 @@
+//! Counts of reads of cells that have aged.
+
+use serde::{Deserialize, Serialize};
+
+/// Pages of flash that were not right when they were read, and what it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgeingCounts {
+    /// Pages that needed at least one retry.
+    pub retried_pages: u64,
+    /// Retries.
+    pub retries: u64,
+    /// Pages that were decoded softly.
+    pub soft_pages: u64,
+    /// Pages that no decoding corrected.
+    pub failed_pages: u64,
+    /// Of these, rebuilt of the other pages of their stripe.
+    pub rebuilt_pages: u64,
+    /// Of these, lost: reads that can't be corrected.
+    pub uncorrectable_pages: u64,
+}
+
+impl AgeingCounts {
+    /// Difference from `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            retried_pages: self.retried_pages - earlier.retried_pages,
+            retries: self.retries - earlier.retries,
+            soft_pages: self.soft_pages - earlier.soft_pages,
+            failed_pages: self.failed_pages - earlier.failed_pages,
+            rebuilt_pages: self.rebuilt_pages - earlier.rebuilt_pages,
+            uncorrectable_pages: self.uncorrectable_pages - earlier.uncorrectable_pages,
+        }
+    }
+}
