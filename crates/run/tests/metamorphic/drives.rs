@@ -1,9 +1,7 @@
 //! All keys on many drives: none is silently without effect on any of them. One that has none is refused, or noted.
 
-use flashweir_run::plan;
-
 use super::table::settings;
-use super::{MIXED, SMALL, Setting, TENANTS, is_there, over, result, run_of};
+use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result};
 
 /// Settings that change nothing on a drive although they are not refused.
 fn silent(drive: &[Setting]) -> Vec<Setting> {
@@ -40,16 +38,6 @@ fn silent(drive: &[Setting]) -> Vec<Setting> {
         }
     }
     silent
-}
-
-/// True if the plan of the run lists the setting in `no_effect`.
-fn is_noted(drive: &[Setting], (key, _): Setting) -> bool {
-    let plan = plan(&run_of(drive, MIXED)).expect("a legal drive");
-    let noted = plan["no_effect"].as_array().expect("a list").clone();
-    noted.iter().any(|entry| {
-        let keys = entry["keys"].as_str().expect("text").split([',', ' ', '=']);
-        keys.map(|name| name.trim_end_matches('*')).any(|name| !name.is_empty() && key.starts_with(name))
-    })
 }
 
 #[track_caller]
@@ -138,14 +126,7 @@ fn with_managed_channels() {
 
 #[test]
 fn with_cells_that_age() {
-    // Blocks that need no retry, some, soft decoding, and such that can't be read.
-    assert_every_key_acts(&[&[
-        ("ageing.kind", "power-law"),
-        ("ageing.cycles", "2500"),
-        ("ageing.retention", "300"),
-        ("ageing.spread", "1.5"),
-        ("ageing.gamma", "0.0001"),
-    ]]);
+    assert_every_key_acts(&[&AGED]);
 }
 
 #[test]

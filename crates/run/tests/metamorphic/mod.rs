@@ -6,7 +6,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use flashweir_run::{Error, RunSpec, WorkloadSpec, simulate};
+use flashweir_run::{Error, RunSpec, WorkloadSpec, plan, simulate};
 use flashweir_ssd::config::keys::find;
 use serde_json::Value;
 
@@ -26,6 +26,15 @@ const TENANTS: &str = "random:span=2MiB,size=4KiB|12KiB:0.4,count=1200,write=0.7
 /// A drive of the default shape, small and full, so that it collects.
 const SMALL: [Setting; 4] =
     [("capacity", "4MiB"), ("op_ratio", "0.4"), ("pages_per_block", "8"), ("precondition", "full")];
+
+/// Blocks that need no retry, some, soft decoding, and such that can't be read.
+const AGED: [Setting; 5] = [
+    ("ageing.kind", "power-law"),
+    ("ageing.cycles", "2500"),
+    ("ageing.retention", "300"),
+    ("ageing.spread", "1.5"),
+    ("ageing.gamma", "0.0001"),
+];
 
 /// The result of a run (of several workloads, with " + " between them) without what depends on the machine, repeats the input or is the drive's shape; and the engine.
 fn result_and_engine(settings: &[Setting], workload: &str) -> Result<(Value, Value), Error> {
@@ -74,6 +83,16 @@ fn is_there(drive: &[Setting], setting: Setting) -> bool {
         Some((_, value)) => *value == setting.1,
         None => find(setting.0).is_some_and(|key| key.default.as_str() == Some(setting.1)),
     }
+}
+
+/// True if the plan of the run lists the setting in `no_effect`.
+fn is_noted(drive: &[Setting], (key, _): Setting) -> bool {
+    let plan = plan(&run_of(drive, MIXED)).expect("a legal drive");
+    let noted = plan["no_effect"].as_array().expect("a list").clone();
+    noted.iter().any(|entry| {
+        let keys = entry["keys"].as_str().expect("text").split([',', ' ', '=']);
+        keys.map(|name| name.trim_end_matches('*')).any(|name| !name.is_empty() && key.starts_with(name))
+    })
 }
 
 /// Settings over others: the last one of a key counts.

@@ -281,9 +281,10 @@ impl Config {
         ageing.cell.bits().unwrap_or_else(of_flash)
     }
 
-    /// True if errors of cells are those of `nand.cell`.
+    /// True if errors of cells are others than without `nand.cell`.
     pub(crate) fn ageing_heeds_nand_cell(&self) -> bool {
-        self.ageing.is_on() && self.ageing.cell == Cell::Auto
+        let nand = NandConfig { cell: Cell::Auto, ..self.nand.clone() };
+        self.ageing.is_on() && self.ageing_bits() != Self { nand, ..self.clone() }.ageing_bits()
     }
 
     /// True if the channels are managed: by a planner, or by a common clock.

@@ -108,8 +108,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let Found::OnFlash(staged) = self.find(page) else { continue };
             self.array.begin();
             let reads_flash = self.read_page(tag, page, staged)?;
-            let is_grouped = self.core.groups() && reads_flash;
-            self.slots.expect(tag, self.array.submitted() + u32::from(is_grouped));
+            // Laying a page may hand over commands of pages before it, which are not its own.
+            let commands = if self.core.groups() { u32::from(reads_flash) } else { self.array.submitted() };
+            self.slots.expect(tag, commands);
         }
         self.core.flush(now, &mut self.array);
         self.companions.extend(self.core.take_companions());
