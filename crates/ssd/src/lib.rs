@@ -47,9 +47,12 @@ pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights}
 pub use nand::probe::Recorded;
 pub use nand::{
     CommandRecord, CoreRecord, DieWork, DieWorkTimes, DirtyRecord, FullRecord, HoldRecord, IssueRecord,
-    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TransferRecord,
+    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
-pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
+pub use op::{
+    Change, CommandKind, HostEntry, Image, Level as FlashLevel, LevelEntry, PageEntry, Purpose, TrimEntry,
+    Work,
+};
 pub use refusal::{Refusal, TOO_MANY_PAGES};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, StateReader, Tried, Window};
@@ -59,3 +62,4 @@ pub use stats::{
     LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
     StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
 };
+pub use task::Urgency;

@@ -198,21 +198,21 @@ impl<C: Content> Core<C> {
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
         }
-        if self.has_slc && executor.takes_time() {
-            self.count_in_slc((home.unit, written.ppn), written.old);
-        }
+        let slc =
+            self.has_slc && executor.takes_time() && self.count_in_slc((home.unit, written.ppn), written.old);
         let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
         let effect = Effect::Programmed { ppn, stale: replaced, stage };
         let (Some(old), Some(crossing)) = (replaced, left) else {
             opens += self.ops.take_owed(unit);
-            self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
+            let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
+            self.issue_host(now_ns, tag, &program, executor);
             self.end_stripe(now_ns, home, written.ppn, executor);
             return Ok(true);
         };
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
         self.counters.rewrite_reads += reads;
-        let program = host_op(unit, CommandKind::Program, opens, effect);
+        let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
         if self.rewrite(now_ns, tag, (old, crossing), program, executor) && self.geometry.units_per_page > 1 {
             self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
         }
@@ -244,16 +244,15 @@ impl<C: Content> Core<C> {
         true
     }
 
-    /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces.
+    /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces. Returns true if it went there.
     #[inline(never)]
-    fn count_in_slc(&mut self, (unit, ppn): (u32, u32), old: Option<(u32, u32)>) {
+    fn count_in_slc(&mut self, (unit, ppn): (u32, u32), old: Option<(u32, u32)>) -> bool {
         let counts = &mut self.counters.slc;
-        if self.ftl.is_slc(unit, ppn) {
-            counts.written += 1;
-        } else {
-            counts.direct += 1;
-        }
+        let slc = self.ftl.is_slc(unit, ppn);
+        counts.written += u64::from(slc);
+        counts.direct += u64::from(!slc);
         counts.overwritten += u64::from(old.is_some_and(|(unit, ppn)| self.ftl.is_slc(unit, ppn)));
+        slc
     }
 
     /// Counts a program of the host: the first mapping unit of a page of flash begins it.

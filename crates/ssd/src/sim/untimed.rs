@@ -10,6 +10,7 @@ use crate::core::{AHEAD, Core};
 use crate::error::RunError;
 use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
+use crate::op::LevelEntry;
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
 use crate::zones::Zones;
@@ -25,6 +26,7 @@ pub(super) trait State {
     fn flash_time(&self) -> &FlashTime;
     fn forget_counts(&mut self);
     fn begin_journal(&mut self) -> Baseline;
+    fn begin_levels(&mut self) -> Vec<LevelEntry>;
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn groups(&self) -> Option<Placement>;
@@ -83,6 +85,10 @@ impl<C: Content> State for Core<C> {
 
     fn begin_journal(&mut self) -> Baseline {
         self.content.begin(&self.geometry).unwrap_or_default()
+    }
+
+    fn begin_levels(&mut self) -> Vec<LevelEntry> {
+        self.content.begin_levels()
     }
 
     fn geometry(&self) -> &Geometry {

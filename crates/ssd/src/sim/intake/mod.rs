@@ -19,6 +19,7 @@ mod look_ups;
 mod overtaken;
 mod slots;
 mod stations;
+mod steps;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -308,7 +309,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),
                 Tag::Page(station) => self.end_page(station, parts),
                 Tag::Station(station) => self.note_end(station),
-                Tag::Task(die) => self.background.step_done(die),
+                Tag::Task(die) => self.end_step(die),
                 Tag::Group | Tag::Limit => {}
                 Tag::Interface(number) => self.interface_due(number),
                 Tag::Completing(number) => self.end_completing(number, parts)?,

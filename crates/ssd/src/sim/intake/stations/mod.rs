@@ -29,7 +29,7 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::external::External;
 use crate::gc::planner::{Action, Planner};
-use crate::nand::TimePath;
+use crate::nand::{TaskRecord, TimePath};
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
 use busy::{Cycle, Doing, Waits};
@@ -54,7 +54,6 @@ pub(super) const ENTRY_TAG: u32 = 1 << 31;
 const STATION_TAG: u32 = 1 << 30;
 /// Tags from here on, below those, are pages that a station writes.
 const PAGE_TAG: u32 = 1 << 29;
-
 /// Tags from here on, below those, are dies that make a step of the background.
 pub(super) const TASK_TAG: u32 = 1 << 28;
 /// A group that nobody waits for.
@@ -132,6 +131,9 @@ struct Station {
     serving: Vec<u32>,
     /// Its own collection, if it makes one: mandatory, or ahead.
     own: Option<Task>,
+    /// The step that it makes, if it is recorded.
+    #[serde(skip)]
+    step: Option<TaskRecord>,
     doing: Doing,
     /// The write cycle in progress.
     cycle: Cycle,
