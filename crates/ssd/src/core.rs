@@ -14,6 +14,7 @@ mod packing;
 mod pending;
 mod serve;
 mod superblocks;
+mod trims;
 mod untimed;
 mod zones;
 
@@ -33,6 +34,7 @@ use crate::nand::Executor;
 use crate::nand::timing::Timing;
 use crate::op::{Ops, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
+use crate::trim::Backlog;
 use codewords::Codewords;
 use copyback::Copybacks;
 use erased::Erased;
@@ -86,6 +88,8 @@ pub(crate) struct Core<C> {
     has_slc: bool,
     /// Pages that were not there, whatever is read.
     trimmed: Trimmed,
+    /// Pages that the host gave up and the map has still to forget; none where a TRIM does that itself.
+    backlog: Option<Box<Backlog>>,
     /// Zones, and their rules.
     zones: Option<Box<ZoneRules>>,
 }
@@ -137,6 +141,7 @@ impl<C: Content> Core<C> {
             planes: geometry.planes,
             pages_per_block: geometry.pages_per_block,
             trimmed: Trimmed::new(geometry.logical_pages),
+            backlog: config.trim.is_on().then(Box::default),
             zones,
             on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
             has_slc: config.slc.is_on(),
@@ -375,6 +380,7 @@ impl<C: Content> Core<C> {
             pending: self.pending.clone(),
             ops: self.ops.clone(),
             trimmed: self.trimmed.snapshot(),
+            backlog: self.backlog.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self

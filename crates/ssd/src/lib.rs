@@ -35,6 +35,7 @@ mod slc;
 mod stats;
 mod task;
 pub mod tenants;
+mod trim;
 mod wear;
 pub mod zones;
 
@@ -60,6 +61,6 @@ pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies, LatencyParts,
     LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts, SlcCounts, Stats,
-    StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
+    StreamUse, Streams, TargetUse, TenantTarget, Times, TrimCounts, ZoneCounts,
 };
 pub use task::Urgency;

@@ -95,9 +95,9 @@ mod tests {
         changes.iter().for_each(|(time_ns, block, change)| levels.change(&entry(*time_ns, *block, *change)));
         let slc = LevelEntry { time_ns: 35, level: FlashLevel::SlcCache, change: 4096 };
         levels.change(&slc);
-        let mut told = Vec::new();
+        let mut passed = Vec::new();
         let settled = levels.settle(u64::MAX, |time, changed| {
-            told.push((time, changed));
+            passed.push((time, changed));
             Ok::<_, ()>(())
         });
         assert_eq!(settled, Ok(()));
@@ -106,6 +106,6 @@ mod tests {
             (35, Changed::SlcBytes(4096)),
             (50, Changed::FreeSuperblocks(2)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(passed, expected);
     }
 }

@@ -37,7 +37,7 @@ fn timeline_of(settings: &[(&str, &str)], requests: &[(u64, char, u64)]) -> Trac
     let overrides = BASE.iter().chain(settings).map(|(key, value)| ((*key).into(), Value::from(*value)));
     let run = RunSpec {
         workloads: vec![WorkloadSpec {
-            spec: trace.display().to_string(),
+            spec: trace.into(),
             format: Some("spc".into()),
             ..WorkloadSpec::default()
         }],

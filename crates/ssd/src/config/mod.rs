@@ -6,6 +6,7 @@
 mod bad_blocks;
 mod bounds;
 mod counts;
+mod engine;
 pub mod keys;
 pub mod layers;
 pub mod no_effect;
@@ -36,6 +37,7 @@ use crate::sched::SchedConfig;
 use crate::slc::SlcConfig;
 use crate::task::{BackgroundConfig, Kind};
 use crate::tenants::TenantsConfig;
+use crate::trim::TrimConfig;
 use crate::wear::WearConfig;
 
 /// State of the drive when the run starts.
@@ -162,6 +164,8 @@ pub struct Config {
     pub tenants: TenantsConfig,
     /// Blocks written in SLC mode.
     pub slc: SlcConfig,
+    /// Ranges that TRIM forgets, and when.
+    pub trim: TrimConfig,
     /// Wear levelling.
     pub wear: WearConfig,
     /// Work that the drive does before it must.
@@ -199,6 +203,7 @@ impl Default for Config {
             firmware: FirmwareConfig::default(),
             tenants: TenantsConfig::default(),
             slc: SlcConfig::default(),
+            trim: TrimConfig::default(),
             wear: WearConfig::default(),
             background: BackgroundConfig::default(),
         }
@@ -336,47 +341,6 @@ impl Config {
     /// True if the drive draws from a seed, so that two seeds may give two results for the same requests.
     pub fn draws(&self) -> bool {
         self.precondition == Precondition::Steady || self.gc.victim.draws()
-    }
-
-    /// The first reason why busy-until times would not be exact for this drive, if there is one.
-    pub fn needs_events(&self) -> Option<&'static str> {
-        if self.chips * self.dies > 1 && !self.bus_is_free() {
-            return Some("dies that share a channel are granted its bus in the order of their requests");
-        }
-        if self.is_managed() {
-            return Some("what a channel does next is decided when it has done what it does now");
-        }
-        if self.buffer.destage != DestageConfig::default() {
-            return Some("when pages leave the buffer ahead depends on what the dies do meanwhile");
-        }
-        if self.buffer.backpressure.is_on() {
-            return Some("a write that is held back enters the buffer when its time has come");
-        }
-        if self.works_ahead() {
-            return Some("what is done in the background depends on when each die is idle");
-        }
-        if self.has_interface() && !self.is_one_at_a_time() {
-            return Some("commands of several requests share the link and the firmware's cores");
-        }
-        let of_policies = self.sched.needs_events().or_else(|| self.alloc.needs_events());
-        of_policies.or_else(|| self.host.needs_events()).or_else(|| {
-            let overtaken = self.buffer.bytes.0 > 0 && !self.is_one_at_a_time();
-            overtaken.then_some("with a write buffer, reads overtake writes that wait for room in it")
-        })
-    }
-
-    /// True if the run uses events.
-    pub fn uses_events(&self) -> bool {
-        match self.engine {
-            Engine::Auto => self.needs_events().is_some(),
-            Engine::BusyUntil => false,
-            Engine::Event => true,
-        }
-    }
-
-    /// The time path that the drive gets: `event` or `busy-until`.
-    pub fn engine_name(&self) -> &'static str {
-        if self.uses_events() { "event" } else { "busy-until" }
     }
 
     /// The JSON Schema of a device file: every key with its type, unit, default and meaning.

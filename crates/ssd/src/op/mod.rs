@@ -156,6 +156,8 @@ pub enum Work {
     WriteBack,
     /// A block of the SLC cache is emptied: its valid pages move to the other blocks.
     Fold,
+    /// Pages that TRIMs left for later are forgotten.
+    Trim,
 }
 
 impl Work {
@@ -166,6 +168,7 @@ impl Work {
             Work::Level => "level",
             Work::WriteBack => "write back",
             Work::Fold => "fold",
+            Work::Trim => "trim",
         }
     }
 }

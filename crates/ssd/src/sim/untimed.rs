@@ -31,6 +31,7 @@ pub(super) trait State {
     fn wear(&self) -> Wear;
     fn groups(&self) -> Option<Placement>;
     fn slc(&self) -> Option<SlcState>;
+    fn trim_backlog(&self) -> Option<u64>;
     fn zones(&self) -> Option<&Zones>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn block_map(&self, max_cells: u64) -> BlockMap;
@@ -106,6 +107,10 @@ impl<C: Content> State for Core<C> {
     fn slc(&self) -> Option<SlcState> {
         let blocks = u64::from(self.geometry.units() / self.mapped_units());
         self.ftl.slc_state().map(|state| state.of_each(blocks))
+    }
+
+    fn trim_backlog(&self) -> Option<u64> {
+        self.defers_trims().then(|| Core::trim_backlog(self))
     }
 
     fn zones(&self) -> Option<&Zones> {

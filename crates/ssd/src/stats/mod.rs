@@ -10,6 +10,7 @@ mod limits;
 mod parts;
 mod slc;
 mod streams;
+mod trim;
 mod zones;
 
 pub use collections::Collections;
@@ -21,6 +22,7 @@ pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use slc::SlcCounts;
 pub use streams::{StreamUse, Streams};
+pub use trim::TrimCounts;
 pub use zones::ZoneCounts;
 
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -189,6 +191,8 @@ pub struct Counters {
     pub moved_units: u64,
     /// Of the SLC cache.
     pub slc: SlcCounts,
+    /// Of TRIMs with a granularity or a backlog.
+    pub trim: TrimCounts,
     /// Of zones.
     pub zones: ZoneCounts,
 }
@@ -219,6 +223,7 @@ impl Counters {
             padded_units: self.padded_units - earlier.padded_units,
             moved_units: self.moved_units - earlier.moved_units,
             slc: self.slc.since(&earlier.slc),
+            trim: self.trim.since(&earlier.trim),
             zones: self.zones.since(&earlier.zones),
         }
     }

@@ -29,5 +29,6 @@ mod slc_superblocks;
 mod superblocks;
 mod suspension;
 mod targets;
+mod trim;
 mod victims;
 mod zones;
