@@ -18,6 +18,7 @@ mod limits;
 mod map_unit;
 mod mapping;
 mod pages;
+mod presets;
 mod records;
 mod rig;
 mod schedules;
