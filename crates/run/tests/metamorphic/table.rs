@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 153] = [
+const VALUES: [(&str, &[&str]); 158] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -140,6 +140,11 @@ const VALUES: [(&str, &[&str]); 153] = [
     ("slc.read_time", &["30us"]),
     ("slc.program_time", &["250us"]),
     ("slc.fold_after", &["0"]),
+    ("trim.granularity", &["16KiB"]),
+    ("trim.backlog", &["4"]),
+    ("trim.batch", &["2"]),
+    ("trim.page_time", &["50us"]),
+    ("trim.idle_after", &["3ms"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
     ("fill", &["0.6"]),

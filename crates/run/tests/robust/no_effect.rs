@@ -17,7 +17,7 @@ const ZONES: Setting<'static> = ("ftl.kind", "zones");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 89] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -104,6 +104,9 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 86] = [
     &[("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],
+    &[DIRECT, DEPTH, ("trim.backlog", "4")],
+    &[ZONES, ("ftl.host", "none"), ("trim.granularity", "64KiB")],
+    &[("trim.granularity", "64KiB"), ("trim.batch", "2")],
 ];
 
 #[test]
