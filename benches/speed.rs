@@ -168,20 +168,23 @@ fn main() {
     breakdown(&mut fifo, size);
     overloads(size);
     superblocks(&mut reference, size);
+    own_work(size);
 }
 
-/// Superblocks over 8 channels of 4 dies, 4 KiB units in pages of 16 KiB, rated in units: written, read and programmed by
-/// collections, and blocks erased.
+/// Superblocks over 8 channels of 4 dies, 4 KiB units in pages of 16 KiB.
+const SUPERBLOCKS: [(&str, &str); 7] = [
+    ("channels", "8"),
+    ("dies", "4"),
+    ("page", "16KiB"),
+    ("pages_per_block", "32"),
+    ("ftl.map_unit", "4KiB"),
+    ("buffer.bytes", "2MiB"),
+    ("alloc.kind", "superblock"),
+];
+
+/// Superblocks, rated in units: written, read and programmed by collections, and blocks erased.
 fn superblocks(reference: &mut Reference, size: Size) {
-    let drive = [
-        ("channels", "8"),
-        ("dies", "4"),
-        ("page", "16KiB"),
-        ("pages_per_block", "32"),
-        ("ftl.map_unit", "4KiB"),
-        ("buffer.bytes", "2MiB"),
-        ("alloc.kind", "superblock"),
-    ];
+    let drive = SUPERBLOCKS;
     for (name, more) in
         [("events", &[][..]), ("busy-until", &[("timing.bus", "0"), ("engine", "busy-until")])]
     {
@@ -189,6 +192,27 @@ fn superblocks(reference: &mut Reference, size: Size) {
         let (bare, ours) = in_turn(size, || reference.measure(), || simulated.measure_units());
         report("bare loop", &bare, &bare);
         report(&format!("superblocks, {name}"), &ours, &bare);
+    }
+}
+
+/// Cost of an SLC cache, and of collection in the background, on the drive of superblocks; likewise in units.
+fn own_work(size: Size) {
+    let cells = [("nand.cell", "mlc")];
+    let slc = [("slc.kind", "static"), ("slc.static_blocks", "2")];
+    let ahead = [("background.collect.after", "100us"), ("background.collect.should_below", "3")];
+    let with = |more: &[(&'static str, &'static str)]| {
+        let settings: Vec<_> = SUPERBLOCKS.iter().chain(&cells).chain(more).copied().collect();
+        Simulated::steady(&settings, 1.0, false, size)
+    };
+    for (name, more) in [
+        ("with an SLC cache", &slc[..]),
+        ("with background work", &ahead),
+        ("with both", &[&slc[..], &ahead].concat()),
+    ] {
+        let (mut without, mut with) = (with(&[]), with(more));
+        let (without, with) = in_turn(size, || without.measure_units(), || with.measure_units());
+        report("superblocks, events", &without, &without);
+        report(name, &with, &without);
     }
 }
 

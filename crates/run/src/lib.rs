@@ -34,6 +34,7 @@ pub mod timeline;
 mod tools;
 mod trace_options;
 mod traces;
+mod trim;
 mod warmup;
 mod watch;
 mod workload;

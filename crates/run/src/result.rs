@@ -115,6 +115,7 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         result["ageing"] = json!(stats.counters.ageing);
     }
     crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
+    crate::trim::add(result, measured.simulation.trim_backlog(), &stats.counters.trim);
     crate::zones::add(result, measured.simulation, stats, measured.config);
     crate::limits::add(result, stats);
     if let Some(times) = stats.lock_step {

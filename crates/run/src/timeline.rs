@@ -20,11 +20,9 @@ use std::path::Path;
 use prost::Message;
 
 use flashweir_trace::output::{OutputError, PartFile};
-use proto::{
-    CounterDescriptor, DebugAnnotation, InternedData, InternedName, TracePacket, TrackDescriptor, TrackEvent,
-};
+use proto::{DebugAnnotation, InternedData, InternedName, TracePacket, TrackDescriptor, TrackEvent};
 pub use read::samples_of_timeline;
-pub use tracks::{DriveTracks, Track, TrackId, TrackKind};
+pub use tracks::{DriveTracks, Track, TrackId, TrackKind, Unit};
 
 /// The one writer of the trace.
 const SEQUENCE: u32 = 1;
@@ -125,13 +123,15 @@ impl TimelineWriter {
         let flags = Some(proto::INCREMENTAL_STATE_CLEARED);
         writer.write(TracePacket { sequence_flags: flags, ..TracePacket::default() })?;
         for (rank, track) in tracks.iter().enumerate() {
-            let is_counter = track.kind == TrackKind::Counter;
             let parent = track.parent.map(|TrackId(index)| writer.tracks[index].lanes[0].uuid);
             let descriptor = TrackDescriptor {
                 uuid: None,
                 name: Some(track.name.clone()),
                 parent_uuid: parent,
-                counter: is_counter.then_some(CounterDescriptor { unit: Some(proto::UNIT_COUNT) }),
+                counter: match track.kind {
+                    TrackKind::Slices => None,
+                    TrackKind::Counter(unit) => Some(unit.descriptor()),
+                },
                 child_ordering: Some(proto::ORDER_EXPLICIT),
                 sibling_order_rank: i32::try_from(rank).ok(),
             };

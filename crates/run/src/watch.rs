@@ -1,9 +1,11 @@
 //! Records of a run beside its figures: the log of requests, the timeline, the activity of channels, and power cuts.
 
 mod arrows;
+mod drive_levels;
 mod levels;
 mod picture;
 mod samples;
+mod tasks;
 mod waits;
 
 use std::ops::Range;

@@ -6,6 +6,7 @@
 //! A write takes effect when its page enters the buffer or, without one, when its program is made. Off, it costs nothing.
 
 mod journal;
+mod levels;
 mod observers;
 
 use std::ops::Range;
@@ -15,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::cow::CowVec;
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
-use crate::op::{CommandKind, Effect, FlashOp, NO_EFFECT, PageAt, Stage};
+use crate::op::{CommandKind, Effect, FlashOp, LevelEntry, NO_EFFECT, PageAt, Stage};
 
 pub use journal::{Baseline, Trim};
+pub(crate) use levels::Levels;
 pub(crate) use observers::Observers;
 
 /// Follows every sector: checks, and the journal of power cuts.
@@ -49,6 +51,10 @@ pub(crate) trait Content: Clone {
     /// Starts time: later calls happen in the run. Returns the content at this point, for power cuts.
     fn begin(&mut self, _geometry: &Geometry) -> Option<Baseline> {
         None
+    }
+    /// Starts time for levels of the flash. Returns those of superblocks at this point.
+    fn begin_levels(&mut self) -> Vec<LevelEntry> {
+        Vec::new()
     }
     /// Adds what the commands recorded did to the flash, and when.
     fn put_times(&mut self, _recorded: &mut Recorded) {}

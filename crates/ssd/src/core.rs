@@ -8,6 +8,7 @@ mod ageing;
 mod codewords;
 mod completing;
 mod copyback;
+mod entries;
 mod erased;
 mod gather;
 mod issue;
@@ -15,6 +16,7 @@ mod packing;
 mod pending;
 mod serve;
 mod superblocks;
+mod trims;
 mod untimed;
 mod zones;
 
@@ -23,7 +25,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::ageing::Ageing;
 use crate::alloc::{Alloc, Superblocks};
-use crate::buffer::{PageShape, Place};
 use crate::config::{Config, Precondition};
 use crate::content::Content;
 use crate::divisor::Divisor;
@@ -35,6 +36,7 @@ use crate::nand::Executor;
 use crate::nand::timing::Timing;
 use crate::op::{Ops, PageAt, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
+use crate::trim::Backlog;
 use ageing::Rebuilds;
 use codewords::Codewords;
 use copyback::Copybacks;
@@ -95,6 +97,8 @@ pub(crate) struct Core<C> {
     unread: Vec<PageAt>,
     /// Pages that are rebuilt of the others of their stripes.
     rebuilds: Rebuilds,
+    /// Pages that the host gave up and the map has still to forget; none where a TRIM does that itself.
+    backlog: Option<Box<Backlog>>,
     /// Zones, and their rules.
     zones: Option<Box<ZoneRules>>,
 }
@@ -150,6 +154,7 @@ impl<C: Content> Core<C> {
             ageing: Ageing::new(config, &geometry),
             unread: Vec::new(),
             rebuilds: Rebuilds::default(),
+            backlog: config.trim.is_on().then(Box::default),
             zones,
             on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
             has_slc: config.slc.is_on(),
@@ -291,45 +296,6 @@ impl<C: Content> Core<C> {
         })
     }
 
-    /// The pages of flash that a request touches, in order, each as sectors of the page of its unit: what the write buffer
-    /// takes in one by one.
-    #[inline]
-    pub(crate) fn entries(&self, request: &Request) -> impl Iterator<Item = PageSlice> + use<C> {
-        let (flash_page, page_sectors) = (self.flash_page_sectors(), self.page_sectors.get() as u32);
-        let (stream, handle) = (request.stream, request.handle);
-        let (mut lpn, first) = self.page_sectors.split(request.lba);
-        let (mut first, mut left) = (first as u32, request.end() - request.lba);
-        std::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            let room = (flash_page - first % flash_page).min(page_sectors - first);
-            let part = PageSlice { lpn, first, end: first + left.min(room.into()) as u32, stream, handle };
-            left -= u64::from(part.end - first);
-            first = part.end;
-            if first == page_sectors {
-                (lpn, first) = (lpn + 1, 0);
-            }
-            Some(part)
-        })
-    }
-
-    /// Shape of the pages, as far as a write buffer needs it.
-    pub(crate) fn page_shape(&self) -> PageShape {
-        PageShape {
-            flash_page_sectors: self.flash_page_sectors(),
-            pages_per_block: self.geometry.pages_per_block,
-        }
-    }
-
-    /// The queue of a page in the write buffer, and its place there.
-    #[inline]
-    pub(crate) fn queue_of(&self, part: &PageSlice) -> (u32, Place) {
-        let (queue, number) = self.alloc.queue_of(part.stream, part.lpn);
-        let pages = u64::from(self.geometry.pages_per_block);
-        (queue, Place { block: number / pages, page: (number % pages) as u32 })
-    }
-
     /// Sectors of a page of flash, or of a mapping unit where that is smaller.
     pub(crate) fn flash_page_sectors(&self) -> u32 {
         self.geometry.flash_page_sectors()
@@ -392,6 +358,7 @@ impl<C: Content> Core<C> {
             ageing: self.ageing.clone(),
             unread: Vec::new(),
             rebuilds: self.rebuilds.clone(),
+            backlog: self.backlog.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),
             ..*self

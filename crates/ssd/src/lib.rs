@@ -36,6 +36,7 @@ mod slc;
 mod stats;
 mod task;
 pub mod tenants;
+mod trim;
 mod wear;
 pub mod zones;
 
@@ -48,9 +49,12 @@ pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights}
 pub use nand::probe::Recorded;
 pub use nand::{
     CommandRecord, CoreRecord, DieWork, DieWorkTimes, DirtyRecord, FullRecord, HoldRecord, IssueRecord,
-    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TransferRecord,
+    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
-pub use op::{Change, CommandKind, HostEntry, Image, PageEntry, Purpose, TrimEntry, Work};
+pub use op::{
+    Change, CommandKind, HostEntry, Image, Level as FlashLevel, LevelEntry, PageEntry, Purpose, TrimEntry,
+    Work,
+};
 pub use refusal::{Refusal, TOO_MANY_PAGES};
 pub use sched::{Dispatch, SchedPolicy};
 pub use sim::{Allocations, Allocator, Level, Options, Simulation, StateReader, Tried, Window};
@@ -58,5 +62,6 @@ pub use slc::{SlcConfig, SlcKind, SlcState, WhenFull};
 pub use stats::{
     AgeingCounts, Collections, Completion, Counters, DieTime, Drain, FlashCounts, InterfaceUse, Latencies,
     LatencyParts, LatencySummary, LimitUse, LockStepTimes, MapCounts, MergeCounts, Parts, SchedCounts,
-    SlcCounts, Stats, StreamUse, Streams, TargetUse, TenantTarget, Times, ZoneCounts,
+    SlcCounts, Stats, StreamUse, Streams, TargetUse, TenantTarget, Times, TrimCounts, ZoneCounts,
 };
+pub use task::Urgency;

@@ -68,13 +68,18 @@ pub const ORDER_EXPLICIT: i32 = 3;
 /// Unit of a counter.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct CounterDescriptor {
-    /// [`UNIT_COUNT`].
+    /// [`UNIT_COUNT`] or [`UNIT_SIZE_BYTES`].
     #[prost(int32, optional, tag = "3")]
     pub unit: Option<i32>,
+    /// Name of what is counted.
+    #[prost(string, optional, tag = "6")]
+    pub unit_name: Option<String>,
 }
 
 /// `unit` of plain numbers.
 pub const UNIT_COUNT: i32 = 2;
+/// `unit` of bytes.
+pub const UNIT_SIZE_BYTES: i32 = 3;
 
 /// Something that happens on a track.
 #[derive(Clone, PartialEq, prost::Message)]

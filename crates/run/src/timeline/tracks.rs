@@ -1,5 +1,7 @@
 //! Tracks of a timeline, and the usual set of a drive.
 
+use super::proto::{self, CounterDescriptor};
+
 /// A track of a [`super::TimelineWriter`]: its place in the list that the writer was created with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrackId(pub(super) usize);
@@ -10,7 +12,36 @@ pub enum TrackKind {
     /// Things with a beginning and an end.
     Slices,
     /// A number that changes.
-    Counter,
+    Counter(Unit),
+}
+
+/// Unit of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Pages of the host: of flash, or mapping units.
+    Pages,
+    /// Blocks of flash.
+    Blocks,
+    /// Superblocks.
+    Superblocks,
+    /// Commands of dies.
+    Commands,
+    /// Bytes.
+    Bytes,
+}
+
+impl Unit {
+    /// As the file has it.
+    pub(super) fn descriptor(self) -> CounterDescriptor {
+        let (unit, name) = match self {
+            Unit::Pages => (proto::UNIT_COUNT, "pages"),
+            Unit::Blocks => (proto::UNIT_COUNT, "blocks"),
+            Unit::Superblocks => (proto::UNIT_COUNT, "superblocks"),
+            Unit::Commands => (proto::UNIT_COUNT, "commands"),
+            Unit::Bytes => (proto::UNIT_SIZE_BYTES, "bytes"),
+        };
+        CounterDescriptor { unit: Some(unit), unit_name: Some(name.into()) }
+    }
 }
 
 /// Description of a track.
@@ -42,6 +73,12 @@ pub struct DriveTracks {
     pub dirty_pages: TrackId,
     /// Counter: erased blocks of the drive.
     pub free_blocks: TrackId,
+    /// Counter: superblocks of which all blocks are erased. On demand.
+    pub free_superblocks: TrackId,
+    /// Counter: bytes that the host wrote to the SLC cache, in blocks that are not erased yet. On demand.
+    pub slc_cache: TrackId,
+    /// Tasks that several dies make together, a lane for each that is made at once. On demand.
+    pub tasks: TrackId,
     /// The same of each channel, under its bus: pages that wait for the channel.
     pub dirty_pages_of: Vec<TrackId>,
     /// Erased blocks of each channel, under its bus.
@@ -50,6 +87,8 @@ pub struct DriveTracks {
     pub buses: Vec<TrackId>,
     /// Commands of each die, counted through channel by channel.
     pub dies: Vec<TrackId>,
+    /// Tasks of each die. On demand.
+    pub tasks_of: Vec<TrackId>,
     /// Of each die, commands that stood back for others, from their start to their end. On demand.
     pub paused: Vec<TrackId>,
     /// Of each die, waits of the host's commands and of those for the mapping. On demand.
@@ -68,25 +107,31 @@ impl DriveTracks {
             TrackId(list.len() - 1)
         };
         let (slices, counter) = (TrackKind::Slices, TrackKind::Counter);
+        let (pages, blocks) = (counter(Unit::Pages), counter(Unit::Blocks));
         let host = add("host".into(), None, slices, false);
         let links = ["link to drive", "link to host"].map(|name| add(name.into(), None, slices, true));
         let cores = add("firmware".into(), None, slices, true);
         let buffer = add("buffer".into(), None, slices, false);
-        let dirty_pages = add("dirty pages".into(), None, counter, false);
-        let free_blocks = add("free blocks".into(), None, counter, false);
+        let dirty_pages = add("dirty pages".into(), None, pages, false);
+        let free_blocks = add("free blocks".into(), None, blocks, false);
+        let free_superblocks = add("free superblocks".into(), None, counter(Unit::Superblocks), true);
+        let slc_cache = add("SLC cache".into(), None, counter(Unit::Bytes), true);
+        let tasks = add("tasks".into(), None, slices, true);
         let (mut buses, mut dies) = (Vec::new(), Vec::new());
         let (mut dirty_pages_of, mut free_blocks_of) = (Vec::new(), Vec::new());
         let (mut paused, mut waiting, mut queues) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tasks_of = Vec::new();
         for channel in 0..channels {
             let bus = add(format!("channel {channel}"), None, slices, false);
             buses.push(bus);
-            dirty_pages_of.push(add(format!("dirty pages {channel}"), Some(bus), counter, false));
-            free_blocks_of.push(add(format!("free blocks {channel}"), Some(bus), counter, false));
+            dirty_pages_of.push(add(format!("dirty pages {channel}"), Some(bus), pages, false));
+            free_blocks_of.push(add(format!("free blocks {channel}"), Some(bus), blocks, false));
             for die in 0..dies_per_channel {
                 dies.push(add(format!("die {channel}.{die}"), Some(bus), slices, false));
+                tasks_of.push(add(format!("tasks {channel}.{die}"), Some(bus), slices, true));
                 paused.push(add(format!("paused {channel}.{die}"), Some(bus), slices, true));
                 waiting.push(add(format!("waiting {channel}.{die}"), Some(bus), slices, true));
-                queues.push(add(format!("queue {channel}.{die}"), Some(bus), counter, true));
+                queues.push(add(format!("queue {channel}.{die}"), Some(bus), counter(Unit::Commands), true));
             }
         }
         Self {
@@ -96,6 +141,10 @@ impl DriveTracks {
             buffer,
             dirty_pages,
             free_blocks,
+            free_superblocks,
+            slc_cache,
+            tasks,
+            tasks_of,
             dirty_pages_of,
             free_blocks_of,
             buses,

@@ -12,7 +12,9 @@ use flashweir_ssd::{
 use flashweir_trace::output::OutputError;
 
 use super::arrows::Arrows;
+use super::drive_levels::{Changed, DriveLevels};
 use super::levels::Levels;
+use super::tasks::Tasks;
 use super::waits;
 use crate::timeline::{DriveTracks, OpenSlice, TimelineWriter, TrackId};
 
@@ -31,6 +33,8 @@ pub(super) struct Picture {
     free: Levels,
     /// Each die's.
     queues: Levels,
+    of_drive: DriveLevels,
+    tasks: Tasks,
     /// Pauses of the command of each die that is not done.
     pauses: Vec<Vec<PauseRecord>>,
 }
@@ -69,13 +73,19 @@ impl Picture {
             dirty: Levels::new(vec![0; levels]),
             free: Levels::new(vec![0; levels]),
             queues: Levels::new(vec![0; geometry.total_dies() as usize]),
+            of_drive: DriveLevels::new(&[]),
+            tasks: Tasks::default(),
             pauses: vec![Vec::new(); geometry.total_dies() as usize],
             tracks,
         })
     }
 
     /// Writes the first values of the counters.
-    pub(super) fn start(&mut self, simulation: &Simulation) -> Result<(), OutputError> {
+    pub(super) fn start(&mut self, simulation: &mut Simulation) -> Result<(), OutputError> {
+        self.of_drive = DriveLevels::new(&simulation.begin_levels());
+        if let Some(free) = self.of_drive.free_superblocks() {
+            self.writer.counter(self.tracks.free_superblocks, 0, free)?;
+        }
         let free = |channel| i64::try_from(simulation.free_blocks(channel)).unwrap_or(i64::MAX);
         let of_channel: Vec<_> = (0..simulation.geometry().channels).map(free).collect();
         let free: Vec<_> = std::iter::once(of_channel.iter().sum()).chain(of_channel).collect();
@@ -130,6 +140,8 @@ impl Picture {
                 self.dirty.change(dirty.time_ns, channel as usize + 1, dirty.change.into());
             }
         }
+        recorded.levels.iter().for_each(|entry| self.of_drive.change(entry));
+        self.tasks.take(&recorded.tasks, &self.tracks, &mut self.writer)?;
         for queue in &recorded.queues {
             self.queues.change(queue.time_ns, queue.die as usize, queue.change.into());
         }
@@ -140,6 +152,7 @@ impl Picture {
     pub(super) fn finish(mut self) -> Result<(), OutputError> {
         self.end_requests(u64::MAX)?;
         self.settle(u64::MAX, u64::MAX)?;
+        self.tasks.finish(&mut self.writer)?;
         self.writer.finish()
     }
 
@@ -238,6 +251,10 @@ impl Picture {
         let Self { writer, tracks, .. } = self;
         self.queues
             .settle(queues_end_ns, |time, die, value| writer.counter(tracks.queues[die], time, value))?;
+        self.of_drive.settle(end_ns, |time, changed| match changed {
+            Changed::FreeSuperblocks(free) => writer.counter(tracks.free_superblocks, time, free),
+            Changed::SlcBytes(bytes) => writer.counter(tracks.slc_cache, time, bytes),
+        })?;
         self.dirty.settle(end_ns, |time, level, value| {
             writer.counter(counter(level, tracks.dirty_pages, &tracks.dirty_pages_of), time, value)
         })?;

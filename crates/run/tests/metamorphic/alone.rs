@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 118] = [
+const NEEDS: [(&str, &[Setting]); 121] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -169,7 +169,14 @@ const NEEDS: [(&str, &[Setting]); 118] = [
     ("slc.program_time", &CACHED),
     ("slc.when_full", &CACHED),
     ("slc.fold_after", &[("nand.cell", "tlc"), ("slc.kind", "static"), ("host.mode", "open")]),
+    ("trim.batch", &BACKLOG),
+    ("trim.page_time", &BACKLOG),
+    ("trim.idle_after", &[("trim.backlog", "100"), ("host.mode", "open")]),
 ];
+
+/// A backlog that TRIMs wait for.
+const BACKLOG: [Setting; 3] =
+    [("trim.backlog", "1"), ("trim.idle_after", "10ms"), ("trim.page_time", "20us")];
 
 /// Two tenants that write zones from their first page on.
 const IN_ORDER: &str = "sequential:span=1MiB,size=4KiB,count=100,write=1 + \

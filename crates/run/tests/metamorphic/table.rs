@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 178] = [
+const VALUES: [(&str, &[&str]); 183] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -165,6 +165,11 @@ const VALUES: [(&str, &[&str]); 178] = [
     ("ageing.gamma", &["0.001"]),
     ("ageing.p", &["1.3"]),
     ("ageing.q", &["3"]),
+    ("trim.granularity", &["16KiB"]),
+    ("trim.backlog", &["4"]),
+    ("trim.batch", &["2"]),
+    ("trim.page_time", &["50us"]),
+    ("trim.idle_after", &["3ms"]),
     ("wear.dynamic", &["true"]),
     ("wear.static_gap", &["2"]),
     ("fill", &["0.6"]),

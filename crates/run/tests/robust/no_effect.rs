@@ -18,7 +18,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 94] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 97] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -113,6 +113,9 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 94] = [
     &[("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "dynamic"), ("slc.static_blocks", "2")],
     &[("nand.cell", "tlc"), ("slc.kind", "static"), ("slc.dynamic_share", "0.5")],
+    &[DIRECT, DEPTH, ("trim.backlog", "4")],
+    &[ZONES, ("ftl.host", "none"), ("trim.granularity", "64KiB")],
+    &[("trim.granularity", "64KiB"), ("trim.batch", "2")],
 ];
 
 #[test]

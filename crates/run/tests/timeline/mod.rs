@@ -1,5 +1,6 @@
 //! The timeline file, read back with the structs it was written with.
 
+mod levels;
 mod runs;
 mod writer;
 

@@ -3,13 +3,13 @@
 use super::*;
 
 /// A slice of a run: track, name, start and end in ns, numbers by name.
-type Slice = (String, String, u64, u64, BTreeMap<String, u64>);
+pub(super) type Slice = (String, String, u64, u64, BTreeMap<String, u64>);
 
 /// Values of counters by time in ns, in the order of the file.
-type Counters = BTreeMap<String, Vec<(u64, i64)>>;
+pub(super) type Counters = BTreeMap<String, Vec<(u64, i64)>>;
 
 /// Slices by their ends; those within one another are on one lane.
-fn taken_apart(trace: &Trace) -> (Vec<Slice>, Counters) {
+pub(super) fn taken_apart(trace: &Trace) -> (Vec<Slice>, Counters) {
     let (mut tracks, mut names, mut facts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut open = BTreeMap::<u64, Vec<(String, u64, BTreeMap<String, u64>)>>::new();
     let (mut slices, mut counters) = (Vec::new(), Counters::new());

@@ -21,6 +21,9 @@ impl Config {
         if self.works_ahead() {
             return Some("what is done in the background depends on when each die is idle");
         }
+        if self.trim.backlog > 0 {
+            return Some("pages of a TRIM are forgotten when the drive is idle");
+        }
         if self.has_interface() && !self.is_one_at_a_time() {
             return Some("commands of several requests share the link and the firmware's cores");
         }

@@ -38,6 +38,7 @@ use crate::sched::SchedConfig;
 use crate::slc::SlcConfig;
 use crate::task::{BackgroundConfig, Kind};
 use crate::tenants::TenantsConfig;
+use crate::trim::TrimConfig;
 use crate::wear::WearConfig;
 
 /// State of the drive when the run starts.
@@ -164,6 +165,8 @@ pub struct Config {
     pub tenants: TenantsConfig,
     /// Blocks written in SLC mode.
     pub slc: SlcConfig,
+    /// Ranges that TRIM forgets, and when.
+    pub trim: TrimConfig,
     /// Wear levelling.
     pub wear: WearConfig,
     /// Bit errors, and their correction.
@@ -203,6 +206,7 @@ impl Default for Config {
             firmware: FirmwareConfig::default(),
             tenants: TenantsConfig::default(),
             slc: SlcConfig::default(),
+            trim: TrimConfig::default(),
             wear: WearConfig::default(),
             ageing: AgeingConfig::default(),
             background: BackgroundConfig::default(),

@@ -8,6 +8,7 @@ mod host;
 mod managed;
 mod placement;
 mod slc;
+mod trim;
 mod zones;
 
 use super::{Config, Precondition, Units};
@@ -46,6 +47,7 @@ pub fn all() -> impl Iterator<Item = &'static NoEffect> {
         .chain(&host::HOST)
         .chain(&flash::FLASH)
         .chain(&slc::SLC)
+        .chain(&trim::TRIM)
 }
 
 /// Sets back what has no effect. Returns why, in the order of the table.

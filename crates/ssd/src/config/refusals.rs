@@ -5,6 +5,7 @@ mod managed;
 mod places;
 mod slc;
 mod tenants;
+mod trim;
 mod zones;
 
 use super::{Config, Engine, bounds};
@@ -33,7 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
 
 fn rows() -> impl Iterator<Item = &'static Row> {
     let all = ROWS.iter().chain(&places::PLACES).chain(&managed::MANAGED);
-    all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC)
+    all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC).chain(&trim::TRIM)
 }
 
 static ROWS: [Row; 3] = [

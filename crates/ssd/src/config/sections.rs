@@ -79,6 +79,7 @@ sections!(
     firmware,
     tenants,
     slc,
+    trim,
     wear,
     ageing,
     background,

@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Baseline, Journal};
+use super::levels::Levels;
 use super::{Content, Versions};
 use crate::geometry::Geometry;
 use crate::nand::probe::Recorded;
-use crate::op::{CommandKind, FlashOp, NO_EFFECT, Stage};
+use crate::op::{CommandKind, FlashOp, LevelEntry, NO_EFFECT, Stage};
 
 /// Observers of the place of every sector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub(crate) struct Observers {
     /// Not part of a saved drive: what is recorded belongs to a run.
     #[serde(skip)]
     journal: Option<Journal>,
+    #[serde(skip)]
+    levels: Option<Levels>,
 }
 
 impl Observers {
@@ -26,7 +29,13 @@ impl Observers {
         Self {
             versions: verify.then(|| Versions::new(geometry, in_order)),
             journal: journal.then(|| Journal::new(geometry)),
+            levels: None,
         }
+    }
+
+    /// The same, and levels of the flash are followed, if they are given.
+    pub(crate) fn with_levels(self, levels: Option<Levels>) -> Self {
+        Self { levels, ..self }
     }
 }
 
@@ -63,11 +72,13 @@ impl Content for Observers {
         if let Some(versions) = &mut self.versions {
             versions.apply(op, moves);
         }
-        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.apply(op, moves))
+        let number = self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.apply(op, moves));
+        self.levels.as_mut().map_or(number, |levels| levels.apply(op, moves, number))
     }
 
     fn handed(&mut self, kind: CommandKind, effects: &[u32]) -> u32 {
-        self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.handed(kind, effects))
+        let number = self.journal.as_mut().map_or(NO_EFFECT, |journal| journal.handed(kind, effects));
+        self.levels.as_mut().map_or(number, |levels| levels.handed(kind, effects, number))
     }
 
     fn unstage(&mut self, stage: Stage) {
@@ -93,7 +104,14 @@ impl Content for Observers {
         self.journal.get_or_insert_with(|| Journal::of_restored(geometry)).begin(geometry)
     }
 
+    fn begin_levels(&mut self) -> Vec<LevelEntry> {
+        self.levels.as_mut().map_or(Vec::new(), Levels::begin)
+    }
+
     fn put_times(&mut self, recorded: &mut Recorded) {
+        if let Some(levels) = &mut self.levels {
+            levels.put_times(recorded);
+        }
         if let Some(journal) = &mut self.journal {
             journal.put_times(recorded);
         }

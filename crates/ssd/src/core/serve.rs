@@ -87,7 +87,7 @@ impl<C: Content> Core<C> {
     }
 
     /// Where the entry is, in a map that units share, of a page that never had a unit.
-    fn entry_of(lpn: u64) -> Home {
+    pub(super) fn entry_of(lpn: u64) -> Home {
         Home { unit: 0, key: lpn as u32 }
     }
 
@@ -110,6 +110,7 @@ impl<C: Content> Core<C> {
         // Of a map that units share the entry was looked up before.
         let looks_up = self.ftl.has_map_on_flash() && !self.alloc.shares_map();
         let map = if looks_up { self.translate(now_ns, tag, home, executor)? } else { None };
+        let home = home.filter(|_| !self.is_given_up(part.lpn));
         let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
         self.content.read(part.lpn, part.first..part.end, place, staged);
         let Some((unit, ppn)) = place else {
@@ -167,6 +168,9 @@ impl<C: Content> Core<C> {
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
         let lpn = part.lpn;
+        if self.backlog.is_some() {
+            self.forget_before_write(now_ns, lpn, executor)?;
+        }
         let (before, mapped) = self.located_before(lpn, left.is_some());
         self.begin_unit(executor);
         let filled = if self.packs_late() { self.fills(&part, left.is_some()) } else { None };
@@ -198,21 +202,21 @@ impl<C: Content> Core<C> {
         if let Some(copybacks) = &mut self.copybacks {
             copybacks.programmed(unit, ppn);
         }
-        if self.has_slc && executor.takes_time() {
-            self.count_in_slc((home.unit, written.ppn), written.old);
-        }
+        let slc =
+            self.has_slc && executor.takes_time() && self.count_in_slc((home.unit, written.ppn), written.old);
         let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
         let effect = Effect::Programmed { ppn, stale: replaced, stage };
         let (Some(old), Some(crossing)) = (replaced, left) else {
             opens += self.ops.take_owed(unit);
-            self.issue_host(now_ns, tag, &host_op(unit, CommandKind::Program, opens, effect), executor);
+            let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
+            self.issue_host(now_ns, tag, &program, executor);
             self.end_stripe(now_ns, home, written.ppn, executor);
             return Ok(true);
         };
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
         self.counters.rewrite_reads += reads;
-        let program = host_op(unit, CommandKind::Program, opens, effect);
+        let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
         if self.rewrite(now_ns, tag, (old, crossing), program, executor) && self.geometry.units_per_page > 1 {
             self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
         }
@@ -244,16 +248,15 @@ impl<C: Content> Core<C> {
         true
     }
 
-    /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces.
+    /// Counts a page of the host that went to the SLC cache or past it, and the one that it replaces. Returns true if it went there.
     #[inline(never)]
-    fn count_in_slc(&mut self, (unit, ppn): (u32, u32), old: Option<(u32, u32)>) {
+    fn count_in_slc(&mut self, (unit, ppn): (u32, u32), old: Option<(u32, u32)>) -> bool {
         let counts = &mut self.counters.slc;
-        if self.ftl.is_slc(unit, ppn) {
-            counts.written += 1;
-        } else {
-            counts.direct += 1;
-        }
+        let slc = self.ftl.is_slc(unit, ppn);
+        counts.written += u64::from(slc);
+        counts.direct += u64::from(!slc);
         counts.overwritten += u64::from(old.is_some_and(|(unit, ppn)| self.ftl.is_slc(unit, ppn)));
+        slc
     }
 
     /// Counts a program of the host: the first mapping unit of a page of flash begins it.
@@ -339,38 +342,6 @@ impl<C: Content> Core<C> {
         executor.guard(self.guarded(program).as_slice());
         executor.submit_chain(now_ns, first, second);
         self.rebuild(now_ns, (tag, true), executor);
-    }
-
-    /// Forgets whole pages of `part`; a page covered in part keeps its data. `reset`: the tag that waits for the
-    /// erases of a zone that is reset, if anything does. Returns whether the page had data on flash.
-    pub(crate) fn trim(
-        &mut self,
-        now_ns: u64,
-        reset: Option<u32>,
-        part: PageSlice,
-        executor: &mut impl Executor,
-    ) -> Result<bool, RunError> {
-        let mut was_mapped = false;
-        if u64::from(part.end - part.first) < self.page_sectors.get() {
-            return Ok(was_mapped);
-        }
-        self.pending.flash_time.serve(part.stream);
-        self.content.trim(now_ns, executor.serving(), part.lpn);
-        if self.on_read {
-            self.forget_old(part.lpn);
-        }
-        let home = self.alloc.locate(part.lpn);
-        let home = home.or_else(|| self.looks_up_first().then(|| Self::entry_of(part.lpn)));
-        if let Some(home) = home {
-            let in_slc =
-                self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
-            self.counters.slc.trimmed += u64::from(in_slc);
-            was_mapped = self.ftl.trim(home, &mut self.ops)?;
-            let reset = reset.filter(|_| self.takes_zone_commands());
-            self.issue(now_ns, Made { reset, ..Made::default() }, executor);
-            self.read_stripes(now_ns, executor);
-        }
-        Ok(was_mapped)
     }
 }
 

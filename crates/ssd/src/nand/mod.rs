@@ -13,6 +13,7 @@ pub(crate) mod event;
 mod on_the_way;
 mod path;
 pub(crate) mod probe;
+mod records;
 mod spread;
 pub(crate) mod timeline;
 pub(crate) mod timing;
@@ -29,7 +30,7 @@ pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
 pub use probe::{
     CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
-    QueueRecord, RequestRecord, TransferRecord,
+    QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
 pub(crate) use transfer::Transfer;

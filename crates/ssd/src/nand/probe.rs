@@ -1,11 +1,11 @@
 //! Probes: what a run tells of its commands and requests while it goes. Generic, so that they cost nothing when off.
 
-use flashweir_trace::{LogRecord, Request};
 use serde::{Deserialize, Serialize};
 
 use super::die_use::{DieUse, DieWorkTimes};
 pub use super::on_the_way::{CoreRecord, LinkRecord};
-use crate::op::{Command, CommandKind, HostEntry, PageEntry, Purpose};
+pub use super::records::{IssueRecord, RequestRecord, TaskRecord};
+use crate::op::{Command, CommandKind, HostEntry, LevelEntry, PageEntry, Purpose};
 use crate::stats::Parts;
 
 /// A command as it ran.
@@ -145,43 +145,6 @@ pub struct DirtyRecord {
     pub change: i32,
 }
 
-/// A request as it was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IssueRecord {
-    /// Its number, from 0.
-    pub number: u64,
-    /// The request.
-    pub request: Request,
-    /// When the drive took it, ns.
-    pub issue_ns: u64,
-}
-
-/// A request as it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestRecord {
-    /// Its number, from 0.
-    pub number: u64,
-    /// The request.
-    pub request: Request,
-    /// When the drive took it, ns.
-    pub issue_ns: u64,
-    /// When it was done, ns.
-    pub completion_ns: u64,
-    /// Where its latency went (see [`crate::Options::latency_parts`]); all 0 without that account.
-    pub parts: Parts,
-}
-
-impl RequestRecord {
-    /// The common record of simulated, collected and replayed requests.
-    pub fn log_record(&self) -> LogRecord {
-        LogRecord {
-            issue_ns: Some(self.issue_ns),
-            completion_ns: Some(self.completion_ns),
-            ..LogRecord::bare(self.request)
-        }
-    }
-}
-
 /// Observer of commands and requests.
 pub(crate) trait Probe {
     /// True if the probe records.
@@ -208,6 +171,8 @@ pub(crate) trait Probe {
     fn link(&mut self, record: LinkRecord);
     /// A core of the firmware takes a command.
     fn core(&mut self, record: CoreRecord);
+    /// A step of a task is done.
+    fn task(&mut self, _: TaskRecord) {}
     /// Takes what was recorded since the last call.
     fn take(&mut self) -> Recorded {
         Recorded::default()
@@ -254,6 +219,10 @@ pub struct Recorded {
     pub links: Vec<LinkRecord>,
     /// Commands on cores of the firmware, in the order of their starts.
     pub cores: Vec<CoreRecord>,
+    /// Steps of tasks, by their ends.
+    pub tasks: Vec<TaskRecord>,
+    /// Changes of levels by the commands, in no particular order.
+    pub levels: Vec<LevelEntry>,
     /// Effects of the commands on pages (see [`crate::Options::journal`]), in no particular order.
     pub pages: Vec<PageEntry>,
     /// Changes by the host, in the order in which they take effect; likewise.
@@ -374,6 +343,10 @@ impl Probe for Recorder {
 
     fn core(&mut self, record: CoreRecord) {
         self.0.cores.push(record);
+    }
+
+    fn task(&mut self, record: TaskRecord) {
+        self.0.tasks.push(record);
     }
 
     fn take(&mut self) -> Recorded {

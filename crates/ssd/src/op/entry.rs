@@ -79,3 +79,29 @@ pub struct TrimEntry {
     /// Its sequence among those of pages.
     pub sequence: u64,
 }
+
+/// A level that commands change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Blocks of a superblock that are not erased.
+    Superblock {
+        /// Its set of dies.
+        set: u32,
+        /// Its number in the set.
+        block: u32,
+    },
+    /// Bytes of pages that the host wrote to blocks in SLC mode which are not erased yet, valid or not.
+    SlcCache,
+}
+
+/// A change of a level. A block is not erased from the start of the first command that writes to it until its erase is done; a page
+/// is in the cache when it has been programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelEntry {
+    /// When, ns.
+    pub time_ns: u64,
+    /// The level.
+    pub level: Level,
+    /// So many more.
+    pub change: i64,
+}

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
-pub use entry::{Change, HostEntry, Image, PageEntry, TrimEntry};
+pub use entry::{Change, HostEntry, Image, Level, LevelEntry, PageEntry, TrimEntry};
 use opened::Opened;
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};
@@ -47,7 +47,7 @@ pub(crate) struct FlashOp {
     pub(crate) opens: u8,
     /// Part of the page that a read, or the read of a read-modify-write, brings over the bus.
     pub(crate) crossing: Crossing,
-    /// True if the block that pages are moved out of, or that is erased, is in SLC mode.
+    /// True if the block that pages are moved out of, that the host's page goes to, or that is erased, is in SLC mode.
     pub(crate) slc: bool,
     /// True once it is done.
     pub(crate) effect: Effect,
@@ -156,6 +156,21 @@ pub enum Work {
     WriteBack,
     /// A block of the SLC cache is emptied: its valid pages move to the other blocks.
     Fold,
+    /// Pages that TRIMs left for later are forgotten.
+    Trim,
+}
+
+impl Work {
+    /// The name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Work::Collect => "collect",
+            Work::Level => "level",
+            Work::WriteBack => "write back",
+            Work::Fold => "fold",
+            Work::Trim => "trim",
+        }
+    }
 }
 
 /// One step of a collection. Between two steps the collection may be suspended.

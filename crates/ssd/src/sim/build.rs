@@ -4,7 +4,7 @@ use super::intake::Intake;
 use super::state::Owned;
 use super::{Drive, Options};
 use crate::config::Config;
-use crate::content::Content;
+use crate::content::{Content, Levels};
 use crate::core::Core;
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
@@ -44,6 +44,14 @@ pub(super) fn build<C: Content + Owned, P: Probe + Owned>(
         let array = Timeline::new(&core.geometry, cache, probe);
         Box::new(Intake::new(config, core, array))
     })
+}
+
+/// Followers of the levels that timelines show, where there are superblocks or an SLC cache.
+pub(super) fn levels_of(config: &Config) -> Result<Option<Levels>, ConfigError> {
+    let geometry = Geometry::new(config)?;
+    let superblocks = config.alloc.superblocks(&geometry)?;
+    let follows = superblocks.is_some() || config.slc.is_on();
+    Ok(follows.then(|| Levels::new(superblocks.as_ref(), &geometry)))
 }
 
 /// Some allocators need a channel for each tenant.

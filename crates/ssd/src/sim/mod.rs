@@ -24,10 +24,11 @@ use crate::host::Arbiter;
 use crate::nand::DieWorkTimes;
 use crate::nand::die_use::DieUse;
 use crate::nand::probe::{Off, Recorded, Recorder};
+use crate::op::LevelEntry;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
 use crate::tenants::{Allocation, Model};
 
-use build::{build, check_tenants, check_versions};
+use build::{build, check_tenants, check_versions, levels_of};
 use ledger::Ledger;
 pub use state::StateReader;
 use untimed::State;
@@ -147,7 +148,9 @@ impl Simulation {
         let in_order = !matches!(config.ftl, FtlConfig::Direct(_));
         let record = options.record || journal || (options.die_use && verify);
         let drive = if verify || record {
-            let content = |geometry: &Geometry| Observers::new(geometry, verify, journal, in_order);
+            let levels = record.then(|| levels_of(config)).transpose()?.flatten();
+            let content =
+                |geometry: &Geometry| Observers::new(geometry, verify, journal, in_order).with_levels(levels);
             if record {
                 build(config, options, content, Recorder::default())?
             } else {
@@ -353,6 +356,11 @@ impl Simulation {
     /// request may be outstanding and no page in the write buffer.
     pub fn begin_journal(&mut self) -> Baseline {
         self.drive.state_mut().begin_journal()
+    }
+
+    /// From now on, levels are recorded as [`Recorded::levels`]. Returns those of superblocks; the SLC cache is empty before a run.
+    pub fn begin_levels(&mut self) -> Vec<LevelEntry> {
+        self.drive.state_mut().begin_levels()
     }
 
     /// Records since the last call (see [`Options::record`]).

@@ -10,6 +10,7 @@ use crate::core::{AHEAD, Core};
 use crate::error::RunError;
 use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
+use crate::op::LevelEntry;
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
 use crate::zones::Zones;
@@ -25,10 +26,12 @@ pub(super) trait State {
     fn flash_time(&self) -> &FlashTime;
     fn forget_counts(&mut self);
     fn begin_journal(&mut self) -> Baseline;
+    fn begin_levels(&mut self) -> Vec<LevelEntry>;
     fn geometry(&self) -> &Geometry;
     fn wear(&self) -> Wear;
     fn groups(&self) -> Option<Placement>;
     fn slc(&self) -> Option<SlcState>;
+    fn trim_backlog(&self) -> Option<u64>;
     fn zones(&self) -> Option<&Zones>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn block_map(&self, max_cells: u64) -> BlockMap;
@@ -85,6 +88,10 @@ impl<C: Content> State for Core<C> {
         self.content.begin(&self.geometry).unwrap_or_default()
     }
 
+    fn begin_levels(&mut self) -> Vec<LevelEntry> {
+        self.content.begin_levels()
+    }
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -100,6 +107,10 @@ impl<C: Content> State for Core<C> {
     fn slc(&self) -> Option<SlcState> {
         let blocks = u64::from(self.geometry.units() / self.mapped_units());
         self.ftl.slc_state().map(|state| state.of_each(blocks))
+    }
+
+    fn trim_backlog(&self) -> Option<u64> {
+        self.defers_trims().then(|| Core::trim_backlog(self))
     }
 
     fn zones(&self) -> Option<&Zones> {

@@ -12,6 +12,11 @@ impl Simulation {
         self.drive.state().groups()
     }
 
+    /// Pages that wait to be forgotten after their TRIM, if TRIM has a granularity or a backlog.
+    pub fn trim_backlog(&self) -> Option<u64> {
+        self.drive.state().trim_backlog()
+    }
+
     /// Content of the SLC cache, if there is one.
     pub fn slc(&self) -> Option<SlcState> {
         self.drive.state().slc()

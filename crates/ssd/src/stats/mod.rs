@@ -11,6 +11,7 @@ mod limits;
 mod parts;
 mod slc;
 mod streams;
+mod trim;
 mod zones;
 
 pub use ageing::AgeingCounts;
@@ -23,6 +24,7 @@ pub(crate) use parts::{Cause, Spent};
 pub use parts::{LatencyParts, Parts, SchedCounts};
 pub use slc::SlcCounts;
 pub use streams::{StreamUse, Streams};
+pub use trim::TrimCounts;
 pub use zones::ZoneCounts;
 
 use flashweir_trace::{Op, SECTOR_BYTES};
@@ -193,6 +195,8 @@ pub struct Counters {
     pub ageing: AgeingCounts,
     /// Of the SLC cache.
     pub slc: SlcCounts,
+    /// Of TRIMs with a granularity or a backlog.
+    pub trim: TrimCounts,
     /// Of zones.
     pub zones: ZoneCounts,
 }
@@ -224,6 +228,7 @@ impl Counters {
             moved_units: self.moved_units - earlier.moved_units,
             ageing: self.ageing.since(&earlier.ageing),
             slc: self.slc.since(&earlier.slc),
+            trim: self.trim.since(&earlier.trim),
             zones: self.zones.since(&earlier.zones),
         }
     }

@@ -52,13 +52,24 @@ pub enum Kind {
 
 /// Urgency of a piece of work, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Urgency {
+pub enum Urgency {
     /// When nobody else wants the die.
     Idle,
     /// As soon as the unit has done what it does now.
     Should,
     /// Before the unit can take another page.
     Must,
+}
+
+impl Urgency {
+    /// The name in timelines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Urgency::Idle => "idle",
+            Urgency::Should => "should",
+            Urgency::Must => "must",
+        }
+    }
 }
 
 /// The wish of a policy for a unit.

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Intake;
 use super::stations::TASK_TAG;
+use super::steps::Running;
 use crate::config::Config;
 use crate::content::Content;
 use crate::core::Crew;
 use crate::error::RunError;
 use crate::external::{External, Idle, Steps};
-use crate::nand::TimePath;
+use crate::nand::{Probe, TimePath};
 use crate::op::Work;
 use crate::task::{self, BufferView, Leaving, Urgency, View, Wish};
 
@@ -43,6 +44,9 @@ pub(super) struct Background {
     destages_before: Option<u64>,
     /// Steps that a function outside the engine wishes of all units.
     plan: Vec<(u32, Work, Urgency)>,
+    /// Steps in progress that are recorded.
+    #[serde(skip)]
+    pub(super) running: Running,
 }
 
 impl Background {
@@ -58,6 +62,7 @@ impl Background {
             dies: vec![Watch::default(); dies as usize],
             destages_before: None,
             plan: Vec::new(),
+            running: Running::default(),
         }
     }
 
@@ -118,7 +123,7 @@ impl Background {
         self.plan.clear();
     }
 
-    /// A step is done.
+    /// A die has made its part of a step.
     pub(super) fn step_done(&mut self, die: u32) {
         self.dies[die as usize].is_stepping = false;
     }
@@ -338,6 +343,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             for die in dies.iter().copied() {
                 self.array.fence(std::iter::once(die), TASK_TAG + die);
                 self.background.dies[die as usize].is_stepping = true;
+            }
+            if <A::Probe as Probe>::ON {
+                self.background.running.begin(dies, (unit, work, urgency), now);
             }
             self.own_commands(dies.iter().copied());
             return Ok(true);

@@ -39,9 +39,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Discards pages of the buffer and of the flash. A reset of a zone ends with its erases.
     pub(super) fn trim_now(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.array.begin();
+        let Some(request) = self.whole_trim(request) else { return Ok(()) };
         let page_sectors = self.core.page_sectors.get() as u32;
         let now = self.array.now_ns();
-        for part in self.core.parts(request) {
+        for part in self.core.parts(&request) {
             let mut was_buffered = false;
             while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
@@ -57,15 +58,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                     self.settle(tag, 1);
                 }
             }
-            let was_mapped = if self.stations.has_clock() {
-                self.trim_in_step(part)?
-            } else {
-                self.core.trim(now, Some(tag), part, &mut self.array)?
-            };
+            let was_mapped = self.trim_page(tag, part)?;
             self.core.counters.trimmed_pages += u64::from(was_buffered || was_mapped);
         }
         self.end_of_map_work();
         self.slots.expect(tag, self.array.submitted());
+        self.end_of_trim(tag);
         Ok(())
     }
 

@@ -45,6 +45,9 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn complete(&mut self) -> Result<(), RunError> {
         self.background.end();
+        if let Some(trims) = &mut self.trims {
+            trims.end();
+        }
         loop {
             self.let_waiting_in()?;
             if self.under_way() == 0 && !self.has_waiting() {
@@ -212,6 +215,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             barriers: self.barriers.clone(),
             stations: self.stations.clone(),
             background: self.background.clone(),
+            trims: self.trims.clone(),
             programs: self.programs.clone(),
             ..*self
         })

@@ -46,6 +46,26 @@ impl LookUps {
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
+    /// True if the buffer holds all that is read of a page.
+    pub(super) fn is_buffered_whole(&self, part: PageSlice) -> bool {
+        let entry = self.buffer.as_ref().and_then(|buffer| buffer.find(part.lpn));
+        entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end))
+    }
+
+    /// Looks a page of a read up in the buffer.
+    #[inline]
+    pub(super) fn find(&mut self, part: PageSlice) -> Found {
+        let Some(buffer) = &self.buffer else { return Found::OnFlash(None) };
+        let entry = buffer.find(part.lpn);
+        let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
+        if !entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
+            return Found::OnFlash(staged);
+        }
+        self.core.counters.buffer_hits += 1;
+        self.core.content.read(part.lpn, part.first..part.end, None, staged);
+        Found::InBuffer
+    }
+
     /// Reads a page that is on flash, or looks it up first. Returns whether it is read now.
     #[inline]
     pub(super) fn read_page(

@@ -19,6 +19,8 @@ mod look_ups;
 mod overtaken;
 mod slots;
 mod stations;
+mod steps;
+mod trims;
 mod unbound;
 
 use std::collections::VecDeque;
@@ -36,7 +38,7 @@ use crate::error::RunError;
 use crate::host::interface::Interface;
 use crate::host::{HostMode, Limits, Waiting, closed::Window};
 use crate::nand::{IssueRecord, Probe, TimePath};
-use crate::op::{NOBODY, PageSlice, Stage};
+use crate::op::{NOBODY, Stage};
 use background::Background;
 use buffered::buffer_of;
 use completing::{Completing, Turn};
@@ -44,6 +46,7 @@ use dataless::Barrier;
 use look_ups::LookUps;
 use slots::{Slot, Slots};
 use stations::{Stations, Tag};
+use trims::Trims;
 use unbound::Unbound;
 
 /// Place of a page that is read.
@@ -95,6 +98,7 @@ pub(super) struct Intake<A, C> {
     resume: bool,
     stations: Stations,
     background: Background,
+    trims: Option<Box<Trims>>,
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -139,6 +143,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             resume: false,
             stations,
             background: Background::new(config, core.geometry.total_dies(), core.crews()),
+            trims: Trims::new(&config.trim),
             core,
         }
     }
@@ -196,7 +201,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn begin(&mut self, request: &Request, number: u64, issue_ns: u64) -> Result<(), RunError> {
         let now = self.array.now_ns();
         self.background.wake(now);
-        self.core.close_overdue(now);
+        if let Some(trims) = &mut self.trims {
+            trims.stir();
+        }
         if self.interface.is_some() {
             self.submit(request, number, issue_ns)?;
         } else {
@@ -204,6 +211,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let tag = self.slots.open(Slot::new(request, number, issue_ns, now - issue_ns));
             self.make_commands(tag, request, number)?;
             self.settle(tag, 1);
+        }
+        if self.trims.is_some() {
+            self.tend_trims();
         }
         if A::AT_ONCE {
             // One request at a time: none enters before this one is done.
@@ -229,6 +239,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn make_commands(&mut self, tag: u32, request: &Request, number: u64) -> Result<(), RunError> {
         self.array.serve(number);
         self.array.begin();
+        self.core.close_overdue(self.array.now_ns());
         if C::ON && request.op != Op::Read {
             self.core.content.enter(number);
         }
@@ -312,11 +323,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Tag::Entry(slot) => self.leave_buffer(slot, parts),
                 Tag::Page(station) => self.end_page(station, parts),
                 Tag::Station(station) => self.note_end(station),
-                Tag::Task(die) => self.background.step_done(die),
+                Tag::Task(die) => self.end_step(die),
                 Tag::Group | Tag::Limit => {}
                 Tag::Interface(number) => self.interface_due(number),
                 Tag::Completing(number) => self.end_completing(number, parts)?,
                 Tag::LookUp(number) => self.end_look_up(number, parts)?,
+                Tag::Trim => self.trims_due()?,
             }
             self.resume = true;
         }
@@ -333,6 +345,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.resume_interface()?;
             }
             self.background.wake(self.array.now_ns());
+            if self.trims.is_some() {
+                self.tend_trims();
+            }
         }
         Ok(())
     }
@@ -351,26 +366,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.flush(now, &mut self.array);
         self.slots.expect(tag, self.array.submitted());
         Ok(())
-    }
-
-    /// True if the buffer holds all that is read of a page.
-    pub(super) fn is_buffered_whole(&self, part: PageSlice) -> bool {
-        let entry = self.buffer.as_ref().and_then(|buffer| buffer.find(part.lpn));
-        entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end))
-    }
-
-    /// Looks a page of a read up in the buffer.
-    #[inline]
-    pub(super) fn find(&mut self, part: PageSlice) -> Found {
-        let Some(buffer) = &self.buffer else { return Found::OnFlash(None) };
-        let entry = buffer.find(part.lpn);
-        let staged = entry.map(|(slot, _)| Stage::Buffer(slot));
-        if !entry.is_some_and(|(_, entry)| entry.mask.covers(part.first, part.end)) {
-            return Found::OnFlash(staged);
-        }
-        self.core.counters.buffer_hits += 1;
-        self.core.content.read(part.lpn, part.first..part.end, None, staged);
-        Found::InBuffer
     }
 
     #[inline(always)]

@@ -242,7 +242,6 @@ fn every_pair_of_policy_values_does_what_it_should_or_is_refused_by_a_table() {
             for workload in Workload::ALL.into_iter().cycle().skip(number * share).take(share) {
                 ran += 1;
                 let requests = workload.requests(&auto, count, seed + number as u64);
-                std::fs::write("/tmp/wear-pair.txt", format!("{settings:?}\n{requests:?}")).expect("w");
                 both += u64::from(compare(&settings, &requests));
             }
         }

@@ -1,9 +1,27 @@
 //! Stations that have done what they were busy with.
 
-use super::Intake;
+use super::{Intake, Stations};
 use crate::content::Content;
-use crate::nand::TimePath;
+use crate::nand::{Probe, TaskRecord, TimePath};
 use crate::op::Stage;
+use crate::task::Task;
+
+impl Stations {
+    /// A station makes a step of a task from now on, which is recorded when it is done: that of all that take part in a collection,
+    /// or its own.
+    pub(super) fn record(&mut self, station: u32, start_ns: u64) {
+        let together = self.together.as_ref().filter(|together| together.held[station as usize]);
+        let Some(task) = together.map(|together| together.task).or(self.all[station as usize].own) else {
+            return;
+        };
+        let units = self.units_of(station);
+        let unit = if units.contains(&task.unit) { task.unit } else { units.start };
+        let (dies, die) = (self.dies_of(station).count() as u32, self.dies_of(station).next().unwrap_or(0));
+        let Task { work, urgency, .. } = task;
+        let record = TaskRecord { die, dies, unit, work, urgency, start_ns, end_ns: start_ns };
+        self.all[station as usize].step = Some(record);
+    }
+}
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// A station has done what it was busy with, which is taken up when all of this instant has happened.
@@ -21,6 +39,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     fn end_station(&mut self, station: u32) {
         self.rest(station);
+        if let Some(step) = self.stations.of(station).step.take() {
+            let end_ns = self.array.now_ns();
+            self.array.probe().task(TaskRecord { end_ns, ..step });
+        }
         if self.stations.of(station).serving.is_empty() {
             return;
         }

@@ -15,6 +15,7 @@ mod collect;
 mod ends;
 mod groups;
 mod late;
+mod tags;
 mod waits;
 mod write;
 
@@ -29,11 +30,15 @@ use crate::core::Core;
 use crate::error::RunError;
 use crate::external::External;
 use crate::gc::planner::{Action, Planner};
-use crate::nand::TimePath;
+use crate::nand::{TaskRecord, TimePath};
 use crate::stats::{Cause, LockStepTimes};
 use crate::task::Task;
 use busy::{Cycle, Doing, Waits};
 use groups::Groups;
+pub(super) use tags::{
+    COMPLETING_TAG, ENTRY_TAG, INTERFACE_TAG, LIMIT_TAG, LOOK_UP_TAG, TASK_TAG, TRIM_TAG, Tag,
+};
+use tags::{GROUP_TAG, PAGE_TAG, STATION_TAG};
 
 /// Purpose of a group, or of what a station does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,71 +51,6 @@ enum Kind {
     Cycle,
     /// A step of a collection.
     Collect,
-}
-
-/// Tags from here on are entries of the write buffer.
-pub(super) const ENTRY_TAG: u32 = 1 << 31;
-/// Tags from here on, below entries, are stations that become idle.
-const STATION_TAG: u32 = 1 << 30;
-/// Tags from here on, below those, are pages that a station writes.
-const PAGE_TAG: u32 = 1 << 29;
-
-/// Tags from here on, below those, are dies that make a step of the background.
-pub(super) const TASK_TAG: u32 = 1 << 28;
-/// A group that nobody waits for.
-const GROUP_TAG: u32 = TASK_TAG - 1;
-/// A time at which a request passes the limit of its tenant.
-pub(super) const LIMIT_TAG: u32 = GROUP_TAG - 1;
-/// Tags from here on, below those, are times that the host interface asked for.
-pub(super) const INTERFACE_TAG: u32 = 1 << 27;
-
-/// Tags from here on, below those, are pages of which the version before is read first.
-pub(super) const COMPLETING_TAG: u32 = 1 << 26;
-
-/// Tags from here on, below those, are pages that are looked up before they are read.
-pub(super) const LOOK_UP_TAG: u32 = 1 << 25;
-
-/// Owner of a command or of a fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    /// A request, by its slot.
-    Request(u32),
-    /// A page that a station writes.
-    Page(u32),
-    /// A station that is idle from now on.
-    Station(u32),
-    /// An entry of the write buffer.
-    Entry(u32),
-    /// A die that has made a step of the background.
-    Task(u32),
-    /// A group of commands that nobody waits for.
-    Group,
-    /// A request passes the limit of its tenant.
-    Limit,
-    /// A time that the host interface asked for.
-    Interface(u32),
-    /// A page of which the version before is read first.
-    Completing(u32),
-    /// A page that is looked up before it is read.
-    LookUp(u32),
-}
-
-impl Tag {
-    #[inline]
-    pub(super) fn of(tag: u32) -> Self {
-        match tag {
-            ENTRY_TAG.. => Tag::Entry(tag - ENTRY_TAG),
-            STATION_TAG.. => Tag::Station(tag - STATION_TAG),
-            PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
-            TASK_TAG.. => Tag::Task(tag - TASK_TAG),
-            GROUP_TAG => Tag::Group,
-            LIMIT_TAG => Tag::Limit,
-            INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
-            COMPLETING_TAG.. => Tag::Completing(tag - COMPLETING_TAG),
-            LOOK_UP_TAG.. => Tag::LookUp(tag - LOOK_UP_TAG),
-            _ => Tag::Request(tag),
-        }
-    }
 }
 
 /// Result of the search for a unit that must collect, before idle stations are set to work.
@@ -132,6 +72,9 @@ struct Station {
     serving: Vec<u32>,
     /// Its own collection, if it makes one: mandatory, or ahead.
     own: Option<Task>,
+    /// The step that it makes, if it is recorded.
+    #[serde(skip)]
+    step: Option<TaskRecord>,
     doing: Doing,
     /// The write cycle in progress.
     cycle: Cycle,

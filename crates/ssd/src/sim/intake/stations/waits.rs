@@ -3,7 +3,7 @@
 use super::busy::{Cycle, Waits};
 use super::{Kind, STATION_TAG, Stations};
 use crate::content::Content;
-use crate::nand::TimePath;
+use crate::nand::{Probe, TimePath};
 use crate::sim::intake::Intake;
 use crate::stats::{Cause, Parts, Spent};
 
@@ -44,6 +44,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if let Some(times) = lock_step {
                 times.write_cycles += 1;
             }
+        }
+        if <A::Probe as Probe>::ON && kind == Kind::Collect {
+            self.stations.record(station, now);
         }
         if self.stations.has_clock() {
             self.push_group(kind);
