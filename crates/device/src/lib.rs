@@ -13,6 +13,7 @@ mod options;
 mod owner;
 pub mod precondition;
 pub mod probe;
+mod prompt;
 pub mod real;
 pub mod replay;
 pub mod safety;

@@ -1,6 +1,5 @@
 //! The clock of a real target, and waiting for a time on it.
 
-use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 /// Rest of a wait at which sleeping ends and spinning begins, ns: more than a thread takes to wake up, on nearly every
@@ -8,9 +7,6 @@ use std::time::{Duration, Instant};
 pub(super) const SPIN_NS: u64 = 200_000;
 /// The longest sleep, ns: a wish to stop is seen at its end.
 pub(super) const NAP_NS: u64 = 100_000_000;
-
-/// Highest priority of setpriority(2); threads that may not set it keep theirs.
-const HIGHEST_PRIORITY: i32 = -20;
 
 /// ns since the target was opened.
 #[derive(Clone, Copy, Debug)]
@@ -44,32 +40,4 @@ impl Clock {
 pub(super) fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     u64::try_from(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)).unwrap_or(0)
-}
-
-/// While it lives, the system does not wake this thread late on purpose (by default 50 us, to save power), and lets it run before others
-/// if that may be asked.
-pub(super) struct Prompt {
-    priority: Option<i32>,
-    slack: Option<NonZeroU64>,
-}
-
-impl Prompt {
-    pub(super) fn begin() -> Self {
-        let thread = Some(rustix::thread::gettid());
-        let slack = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-        let priority = rustix::process::getpriority_process(thread).ok();
-        // Where it is refused, the margin for spinning still covers it.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let raised = rustix::process::setpriority_process(thread, HIGHEST_PRIORITY).is_ok();
-        Self { priority: priority.filter(|_| raised), slack }
-    }
-}
-
-impl Drop for Prompt {
-    fn drop(&mut self) {
-        let _ = rustix::thread::set_current_timer_slack(self.slack);
-        if let Some(priority) = self.priority {
-            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), priority);
-        }
-    }
 }

@@ -136,7 +136,7 @@ impl Target for RealTarget {
         timing: Timing,
         sink: &mut dyn FnMut(LogRecord) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let _prompt = clock::Prompt::begin();
+        let _prompt = crate::prompt::Prompt::begin();
         let before_ns = clock::thread_cpu_ns();
         let executed = match (self.engine, timing) {
             (Engine::Sync, Timing::Closed { depth: 2.. }) => Err(Error::Setting {

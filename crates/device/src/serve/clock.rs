@@ -1,6 +1,5 @@
 //! Wall time and simulated time.
 
-use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -86,8 +85,47 @@ impl Clock {
     }
 }
 
-/// Lets this thread sleep to the microsecond: the kernel otherwise adds 50 us to every wait.
-pub(super) fn wake_precisely() {
-    // A kernel that refuses has later wake-ups; lateness shows them.
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+/// Longest time for which a thread looks at the clock instead of sleeping.
+const MAX_AWAKE: Duration = Duration::from_micros(200);
+/// Share of what is known of wake-ups that each one takes away.
+const FORGET: u32 = 16;
+
+/// Lead of a thread's wake-ups over the time they are for. Even an exact timer wakes a thread late by the time that a processor needs
+/// to leave its idle state, in a virtual machine tens of microseconds: as much as a completion may be late. So the thread sleeps
+/// until shortly before, by how late it woke up lately, and looks at the clock for the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lead(Duration);
+
+impl Lead {
+    /// Time to sleep of a wait. `None`: so little is left that the thread is to stay awake.
+    pub(super) fn sleep(self, wait: Duration) -> Option<Duration> {
+        wait.checked_sub(self.0).filter(|sleep| !sleep.is_zero())
+    }
+
+    /// A sleep ended so much later than it was to.
+    pub(super) fn woke(&mut self, late: Duration) {
+        self.0 = late.max(self.0.saturating_sub(self.0 / FORGET)).min(MAX_AWAKE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_sleeps_until_its_usual_lateness_before_the_time() {
+        let us = Duration::from_micros;
+        let mut lead = Lead::default();
+        assert_eq!(lead.sleep(us(800)), Some(us(800)));
+        lead.woke(us(48));
+        assert_eq!((lead.sleep(us(800)), lead.sleep(us(48))), (Some(us(752)), None));
+        // One that was in time does not make the next one late, many do.
+        lead.woke(us(0));
+        assert_eq!(lead.sleep(us(800)), Some(us(755)));
+        (0..200).for_each(|_| lead.woke(us(3)));
+        assert_eq!(lead.sleep(us(800)), Some(us(797)));
+        // A machine that has no time for this thread does not get all of it taken away.
+        lead.woke(us(90_000));
+        assert_eq!(lead.sleep(us(800)), Some(us(600)));
+    }
 }

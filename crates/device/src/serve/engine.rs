@@ -7,8 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::clock::{Clock, wake_precisely};
+use super::clock::{Clock, Lead};
 use super::core::{Arrival, Core};
+use crate::prompt::Prompt;
 use crate::{Error, Stop};
 
 /// Rounds that a thread steps the drive for others before the engine's own thread takes over.
@@ -120,13 +121,24 @@ impl Engine {
 
     /// The engine's own thread: answers what is due until [`Engine::end`].
     pub(super) fn run(&self) {
-        wake_precisely();
+        let _prompt = Prompt::begin();
+        let mut lead = Lead::default();
         let mut plan = locked(&self.plan);
         while !plan.ended {
             let now = Instant::now();
             if plan.at > now {
-                let wait = plan.at - now;
-                plan = self.wake.wait_timeout(plan, wait).unwrap_or_else(PoisonError::into_inner).0;
+                let Some(sleep) = lead.sleep(plan.at - now) else {
+                    // Other threads may plan something earlier.
+                    drop(plan);
+                    std::hint::spin_loop();
+                    plan = locked(&self.plan);
+                    continue;
+                };
+                let woken = self.wake.wait_timeout(plan, sleep).unwrap_or_else(PoisonError::into_inner);
+                if woken.1.timed_out() {
+                    lead.woke(now.elapsed().saturating_sub(sleep));
+                }
+                plan = woken.0;
                 continue;
             }
             // Earlier plans of other threads are kept: they move it forward.

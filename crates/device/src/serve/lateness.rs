@@ -13,6 +13,8 @@ const ALLOWED: Duration = Duration::from_micros(50);
 const ALLOWED_SHARE: f64 = 0.05;
 /// Share of completions in time from which on a run is valid.
 const VALID_SHARE: f64 = 0.99;
+/// Largest number that a histogram tells from larger ones: 18 minutes in ns.
+const MAX_RECORDED: u64 = 1 << 40;
 /// Percentiles that are reported.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
@@ -27,7 +29,9 @@ pub(super) struct Lateness {
 
 impl Default for Lateness {
     fn default() -> Self {
-        let histogram = || Histogram::new(3).expect("three digits are a valid precision");
+        // With bounds: one that grows takes larger values for its largest so far when it saturates.
+        let histogram =
+            || Histogram::new_with_bounds(1, MAX_RECORDED, 3).expect("bounds and digits are valid");
         Self { histogram: histogram(), late: 0, worst_share: histogram() }
     }
 }
@@ -111,7 +115,10 @@ mod tests {
         }
         let (verdict, valid) = lateness.verdict(ClockMode::Paced, 1.0);
         assert_eq!((verdict.as_str(), valid), ("not valid: 3.0% late, try --dilate 16", false));
-        assert_eq!(lateness.report()["late"], 31);
+        let report = lateness.report();
+        assert_eq!(report["late"], 31);
+        let us = |name: &str| report["lateness_us"][name].as_f64().expect("a time").round();
+        assert_eq!((us("p50"), us("p99"), us("max")), (49.0, 64.0, 99.0));
         assert!(lateness.verdict(ClockMode::Virtual, 1.0).1);
     }
 }
