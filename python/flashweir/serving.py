@@ -88,6 +88,7 @@ def serve(
     device: AnyPath | Mapping[str, Any] | None = None,
     *,
     nbd: option.Nbd = "unix:./flashweir.sock",
+    vhost_user_blk: option.VhostUserBlk = (),
     exposed: option.Exposed = False,
     tls_cert: option.TlsCert = None,
     tls_key: option.TlsKey = None,
@@ -123,8 +124,9 @@ def serve(
     """
     options = checked(serve, locals())
     check_path("device", device)
-    if isinstance(exports, str) or not all(isinstance(name, str) for name in exports):
-        raise ConfigError(f"exports: {exports!r}: expected a list of names")
+    for name, given in (("exports", exports), ("vhost_user_blk", vhost_user_blk)):
+        if isinstance(given, str) or not all(isinstance(text, str) for text in given):
+            raise ConfigError(f"{name}: {given!r}: expected a list of texts")
     page = opened_page(dashboard, exposed=exposed)
     with tempfile.TemporaryDirectory(prefix="flashweir-") as scratch, ExitStack() as closing:
         if page is not None:
@@ -136,6 +138,7 @@ def serve(
             "load": os.fsdecode(device) if is_saved(device) else None,  # type: ignore[arg-type]
             **as_spec(serve, options),
             "exports": list(exports),
+            "vhost_user_blk": list(vhost_user_blk),
             "watched": page is not None,
         }
         try:

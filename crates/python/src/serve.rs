@@ -43,6 +43,11 @@ impl Server {
         })
     }
 
+    /// Lines that say why clients were ended, since the last call.
+    fn complaints(&self) -> Vec<String> {
+        self.controller.complaints()
+    }
+
     /// Answers everything outstanding, flushes, and ends. Returns the JSON of the result.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let outcome = detached(py, || {

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +62,8 @@ def serve(
             ready = json.loads(server.ready) | ({} if page is None else {"dashboard": page.url})
             print(json.dumps(ready), flush=True)
             while not asked and not server.wait(_LOOK_MS):
-                pass
+                _complain(server)
+            _complain(server)
             result = live.stop().to_dict()
         finally:
             if page is not None:
@@ -100,6 +102,12 @@ def _started(spec: dict[str, Any], asked: list[int]) -> _native.Server:
         if asked:
             raise Stopped("no client was served") from error
         raise
+
+
+def _complain(server: _native.Server) -> None:
+    """Prints why clients were ended, a line each."""
+    for line in server.complaints():
+        print(f"flashweir serve: {line}", file=sys.stderr, flush=True)
 
 
 def _print(result: dict[str, Any], device: str | None) -> None:

@@ -18,6 +18,20 @@ Nbd = Annotated[
         metavar="unix:PATH|tcp:HOST:PORT",
     ),
 ]
+VhostUserBlk = Annotated[
+    Sequence[str],
+    Option(
+        "text",
+        "A socket for virtual machines, with vhost-user-blk; may be repeated.",
+        doc="sockets at which virtual machines open the drive with vhost-user-blk, `SOCKET` for the first export or"
+        " `EXPORT=SOCKET`.",
+        row="a socket at which virtual machines open the first export, or one by name, with"
+        " [vhost-user-blk](serve.md#vhost-user-blk); may be repeated",
+        metavar="[EXPORT=]SOCKET",
+        several=True,
+        also=object,
+    ),
+]
 Exposed = Annotated[
     bool,
     Option(

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -139,3 +140,23 @@ def test_bad_options_are_refused_in_a_line(tmp_path: Path) -> None:
     ):
         assert expected in refused("serve", *SMALL, *options, cwd=tmp_path)
     assert not (tmp_path / "flashweir.sock").exists()
+
+
+def test_a_machine_that_breaks_vhost_user_is_ended_with_a_line(tmp_path: Path) -> None:
+    with served(tmp_path, "--clock", "virtual", "--vhost-user-blk", "vm.sock") as (run, ready):
+        assert ready["vhost_user_blk"] == ["vm.sock"]
+        with socket.socket(socket.AF_UNIX) as machine:
+            machine.settimeout(LIMIT_S)
+            machine.connect(str(tmp_path / "vm.sock"))
+            machine.sendall(b"\xff" * 64)
+            assert machine.recv(1) == b""
+        assert run.stderr is not None
+        line = run.stderr.readline()
+        assert line.startswith("flashweir serve: --vhost-user-blk vm.sock: a client was ended: ")
+        with Client(tmp_path / "flashweir.sock") as client:
+            assert client.ask(READ, 0, 512)[0] == 0
+        ended(run)
+    assert not (tmp_path / "vm.sock").exists()
+    assert "expected the path of a socket" in refused(
+        "serve", *SMALL, "--export", "a", "--vhost-user-blk", "a=", cwd=tmp_path
+    )

@@ -113,17 +113,32 @@ impl Listener {
         self
     }
 
-    /// Waits for a client for up to `wait`.
-    pub(super) fn accept(&self, wait: Duration) -> io::Result<Option<Stream>> {
+    /// Waits up to `wait`. Returns true if a client is there.
+    pub(super) fn wait(&self, wait: Duration) -> io::Result<bool> {
         let fd = match self {
             Self::Unix(listener, _) => listener.as_fd(),
             Self::Tcp(listener, _) => listener.as_fd(),
         };
         let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
         match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
+            Ok(_) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Another owner of the unix socket.
+    pub(super) fn unix(&self) -> io::Result<UnixListener> {
+        match self {
+            Self::Unix(listener, _) => listener.try_clone(),
+            Self::Tcp(..) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Waits for a client for up to `wait`.
+    pub(super) fn accept(&self, wait: Duration) -> io::Result<Option<Stream>> {
+        if !self.wait(wait)? {
+            return Ok(None);
         }
         let stream = match self {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),

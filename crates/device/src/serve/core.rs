@@ -1,7 +1,7 @@
 //! The drive while it is served, and those who wait for it: requests enter, complete, and are answered when they are due.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::Instant;
 
 use flashweir_run::{Completion, Drive};
@@ -11,9 +11,9 @@ use super::clock::Clock;
 use super::cuts::{Cuts, Report, Trigger};
 use super::faults::Faults;
 use super::lateness::Lateness;
-use super::nbd::{Outbox, Reply};
 use super::promise::Promise;
 use super::record::Recording;
+use super::reply::{Connections, Reply};
 use super::state::State;
 use super::tally::Tally;
 use super::what_if::WhatIf;
@@ -25,9 +25,6 @@ const TICK: std::time::Duration = std::time::Duration::from_micros(20);
 const FAILED: u32 = 5;
 /// Error of the protocol for a request after the end.
 const SHUT_DOWN: u32 = 108;
-
-/// Connections that are open.
-pub(super) type Connections = Arc<Mutex<Vec<Arc<Outbox>>>>;
 
 /// Change of the bytes that a request makes when it enters. `None`: the bytes are in the store already.
 pub(super) type Change = Option<super::cuts::Bytes>;
@@ -307,8 +304,8 @@ impl Core {
     /// rebuilt. Returns `None` if what flash holds is not followed.
     pub(super) fn cut_power(&mut self) -> Result<Option<Report>, Error> {
         let Some(cuts) = &mut self.cuts else { return Ok(None) };
-        for outbox in self.connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            outbox.cut();
+        for connection in self.connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            connection.cut();
         }
         self.what_if = None;
         let outstanding = self.outstanding.len() as u64;

@@ -1,6 +1,6 @@
-//! The live drive: a simulated drive that clients open as a disk, over the NBD protocol.
+//! The live drive: a simulated drive that clients open as a disk, over the NBD protocol or vhost-user.
 //!
-//! `nbd/` speaks with clients, over TLS by `tls.rs`, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
+//! `nbd/` speaks with clients, over TLS by `tls.rs`, `vhost/` with virtual machines, both answer by `reply.rs`, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
 //! `clock.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
 //! `faults.rs` holds requests back, `what_if.rs` compares with a fork, and `cuts.rs` knows the bytes that a power cut leaves;
 //! `record.rs` keeps the arrivals, `state.rs` the drive in a folder, `tally.rs` the counts of health logs.
@@ -17,6 +17,7 @@ mod lateness;
 mod nbd;
 mod promise;
 mod record;
+mod reply;
 mod shared;
 mod spec;
 mod state;
@@ -25,12 +26,13 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod vhost;
 mod what_if;
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -42,11 +44,12 @@ use address::{Address, Listener};
 use clock::Clock;
 pub use clock::ClockMode;
 pub use control::Controller;
-use core::{Connections, Core};
+use core::Core;
 use cuts::Cuts;
 use engine::Engine;
 use exports::Export;
 use record::Recording;
+use reply::Connections;
 use shared::Shared;
 pub use spec::ServeSpec;
 use spec::{check, data_of, promise};
@@ -96,12 +99,13 @@ impl Server {
         let exports = exports::divide(&spec.exports, capacity, unit)?;
         let preferred_bytes = (unit * SECTOR_BYTES).next_power_of_two().clamp(4096, 1 << 20) as u32;
         let listener = address.listen("--nbd", spec.exposed)?.with_tls(tls);
+        let sockets = vhost::listen(&spec.vhost_user_blk, &exports)?;
         let control = spec.control.as_deref().map(control::listen).transpose()?;
         let recording = spec.record.as_deref().map(Recording::create).transpose()?;
         // Last of what can be refused: it marks the file as not whole.
         let store = Arc::new(Store::open(&data_of(spec), drive.capacity_bytes(), folder.is_some())?);
         let state = folder.map(|(folder, lock)| State::begin(&folder, lock, &drive)).transpose()?;
-        let ready = ready(&exports, &listener);
+        let ready = ready(&exports, &listener, &sockets);
         let connections = Connections::default();
         let clock = Clock::start(spec.clock, spec.dilate, drive.now_ns());
         let mut core = Core::new(drive, clock, promise, Arc::clone(&connections));
@@ -117,11 +121,15 @@ impl Server {
             preferred_bytes,
             connections,
             connected: AtomicU64::new(0),
+            complaints: Mutex::default(),
             stop,
         });
         let mut server = Self { shared, spec: spec.clone(), ready, threads: Vec::new() };
         server.begin("answer", |shared| shared.engine.run())?;
         server.begin("accept", move |shared| accept(shared, &listener))?;
+        for socket in sockets {
+            server.begin("vhost", move |shared| vhost::accept(shared, &socket))?;
+        }
         if let Some(control) = control {
             server.begin("control", move |shared| control::accept(shared, &control))?;
         }
@@ -157,16 +165,16 @@ impl Server {
     /// Answers everything outstanding, flushes, and ends. Returns the result of the run, its verdict first.
     pub fn stop(mut self) -> Result<Value, Error> {
         self.end_threads();
-        for outbox in self.shared.open().iter() {
-            outbox.close();
+        for connection in self.shared.open().iter() {
+            connection.close();
         }
         let core = self.shared.engine.finish();
         let until = Instant::now() + FAREWELL;
         while !self.shared.open().is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
-        for outbox in self.shared.open().iter() {
-            outbox.cut();
+        for connection in self.shared.open().iter() {
+            connection.cut();
         }
         self.shared.store.finish()?;
         let Some(mut core) = core else { return Ok(Value::Null) };
@@ -205,8 +213,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.end_threads();
-        for outbox in self.shared.open().iter() {
-            outbox.cut();
+        for connection in self.shared.open().iter() {
+            connection.cut();
         }
     }
 }
@@ -237,10 +245,14 @@ fn open(
 }
 
 /// The line that says that clients can connect.
-fn ready(exports: &[Export], listener: &Listener) -> Value {
+fn ready(exports: &[Export], listener: &Listener, sockets: &[vhost::Socket]) -> Value {
     let size_bytes = exports.first().map_or(0, Export::bytes);
     let uri = listener.uri(exports.first().map_or("", |export| &export.name));
-    json!({"event": "ready", "uri": uri, "size_bytes": size_bytes, "pid": std::process::id()})
+    let mut line = json!({"event": "ready", "uri": uri, "size_bytes": size_bytes, "pid": std::process::id()});
+    if !sockets.is_empty() {
+        line["vhost_user_blk"] = sockets.iter().map(|socket| socket.path.display().to_string()).collect();
+    }
+    line
 }
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {

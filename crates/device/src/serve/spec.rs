@@ -23,6 +23,8 @@ pub struct ServeSpec {
     pub drive: DriveSpec,
     /// Address: `unix:PATH` or `tcp:HOST:PORT`.
     pub nbd: String,
+    /// Sockets at which virtual machines open an export as a disk of virtio-blk: `SOCKET`, or `EXPORT=SOCKET`.
+    pub vhost_user_blk: Vec<String>,
     /// True if other machines may reach it.
     pub exposed: bool,
     /// Certificate of the server, PEM: clients must use TLS then.
@@ -62,6 +64,7 @@ impl Default for ServeSpec {
         Self {
             drive: DriveSpec::default(),
             nbd: "unix:./flashweir.sock".into(),
+            vhost_user_blk: Vec::new(),
             exposed: false,
             tls_cert: None,
             tls_key: None,

@@ -4,10 +4,12 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+mod fuzz;
+
 use super::*;
 
 /// Settings of a small drive.
-const DRIVE: [(&str, &str); 4] =
+pub(in crate::serve) const DRIVE: [(&str, &str); 4] =
     [("channels", "2"), ("capacity", "2MiB"), ("page", "4KiB"), ("pages_per_block", "8")];
 /// An error of the protocol: invalid argument.
 const INVALID: u32 = 22;
@@ -26,7 +28,7 @@ fn serve(folder: &Path, clock: ClockMode, settings: &[(&str, &str)], exports: &[
     Server::start(&spec, &mut |_| true).expect("served")
 }
 
-fn connect(folder: &Path, export: &str) -> UnixStream {
+pub(in crate::serve) fn connect(folder: &Path, export: &str) -> UnixStream {
     let mut stream = UnixStream::connect(folder.join("sock")).expect("connected");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
     let mut greeting = [0; 18];
@@ -43,7 +45,7 @@ fn connect(folder: &Path, export: &str) -> UnixStream {
     stream
 }
 
-fn ask(
+pub(in crate::serve) fn ask(
     stream: &mut UnixStream,
     flags: u16,
     command: u16,
@@ -106,29 +108,41 @@ fn exports_are_apart() {
 }
 
 #[test]
-fn noise_ends_a_connection_and_nothing_else() {
+fn a_client_that_goes_within_the_data_of_a_write_leaves_no_connection() {
     let dir = tempfile::tempdir().expect("a folder");
     let server = serve(dir.path(), ClockMode::Virtual, &[], &[]);
-    let mut seed = 1u64;
-    let mut draw = || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1442);
-        (seed >> 33) as u8
-    };
-    for round in 0..300 {
-        let mut stream = if round % 2 == 0 {
-            connect(dir.path(), "")
-        } else {
-            UnixStream::connect(dir.path().join("sock")).expect("connected")
-        };
-        let mut noise: Vec<u8> = (0..200).map(|_| draw()).collect();
-        if round % 2 == 0 {
-            noise[..4].copy_from_slice(&0x2560_9513u32.to_be_bytes());
-            noise[4..8].copy_from_slice(&[0, draw() % 8, 0, draw() % 9]);
-        }
-        let _ = stream.write_all(&noise);
-    }
     let mut stream = connect(dir.path(), "");
-    assert_eq!(ask(&mut stream, 0, 1, 0, 512, &[9; 512]).0, 0);
-    assert_eq!(ask(&mut stream, 0, 0, 0, 512, &[]).1, [9; 512]);
+    let mut message = 0x2560_9513u32.to_be_bytes().to_vec();
+    message.extend([0, 0, 0, 1]);
+    message.extend([0; 16]);
+    message.extend(4096u32.to_be_bytes());
+    message.extend([1; 100]);
+    stream.write_all(&message).expect("sent");
+    stream.shutdown(std::net::Shutdown::Write).expect("shut down");
+    assert_eq!(stream.read(&mut [0]).expect("the end"), 0);
+    let mut stream = connect(dir.path(), "");
+    assert_eq!(ask(&mut stream, 0, 0, 0, 512, &[]).1, [0; 512]);
     server.stop().expect("a result");
+}
+
+/// Random numbers that are the same in every run.
+pub(in crate::serve) struct Noise(pub(in crate::serve) u64);
+
+impl Noise {
+    pub(in crate::serve) fn next(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea and Flood 2014).
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(in crate::serve) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// Cases of a fuzzed test: `few`, unless more were asked for.
+pub(in crate::serve) fn cases(few: usize) -> usize {
+    std::env::var("FLASHWEIR_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
 }

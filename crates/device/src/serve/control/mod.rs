@@ -136,6 +136,11 @@ impl Controller {
         }
         answer
     }
+
+    /// Lines that say why clients were ended, since the last call.
+    pub fn complaints(&self) -> Vec<String> {
+        self.0.upgrade().map(|shared| shared.complaints()).unwrap_or_default()
+    }
 }
 
 /// Answers a line. Returns true if the drive is to stop.

@@ -58,6 +58,17 @@ impl Outbox {
         false
     }
 
+    /// Gives room back: the request gets no answer.
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.lock().release(bytes);
+    }
+
+    /// Gives the room of a request's data back, before its answer.
+    pub(super) fn give_back_bytes(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.held_bytes = state.held_bytes.saturating_sub(bytes);
+    }
+
     /// Waits until an outstanding request is done. Returns false if the client has gone.
     pub(super) fn wait_for_room(&self) -> bool {
         let mut state = self.lock();

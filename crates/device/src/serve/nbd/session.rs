@@ -17,6 +17,7 @@ use crate::serve::address::Stream;
 use crate::serve::core::{Arrival, Change};
 use crate::serve::cuts::Bytes;
 use crate::serve::exports::Export;
+use crate::serve::reply::{self as serve, Connection};
 
 /// Bytes that are read from a client at once.
 const READ_AHEAD: usize = 128 << 10;
@@ -47,7 +48,7 @@ pub(in crate::serve) fn serve(shared: &Arc<Shared>, stream: Stream) -> io::Resul
     stream.set_read_timeout(None)?;
     let stream = Arc::new(stream);
     let outbox = Arc::new(Outbox::new(Arc::clone(&stream)));
-    let Some(_open) = shared.connected(&outbox) else { return Ok(()) };
+    let Some(_open) = shared.connected(Connection::Nbd(Arc::clone(&outbox))) else { return Ok(()) };
     let writer = Arc::clone(&outbox);
     let builder = std::thread::Builder::new().name("reply".into()).stack_size(STACK_BYTES);
     let writer = builder.spawn(move || writer.write_until_end())?;
@@ -86,10 +87,18 @@ impl<R: Read> Session<'_, R> {
                 // Data and what follows it could not be separated.
                 return Ok(());
             }
-            let data = if asked.command == command::WRITE { self.read_data(asked.len)? } else { Vec::new() };
+            let data = match asked.command {
+                // A request that ends within its data gets no answer.
+                command::WRITE => {
+                    self.read_data(asked.len).inspect_err(|_| self.outbox.give_back(held(&asked)))?
+                }
+                _ => Vec::new(),
+            };
             if let Err(error) = self.execute(&asked, data) {
                 let structured = self.agreed.structured && asked.command == command::READ;
-                self.outbox.send(failure(structured, asked.cookie, error), held(&asked));
+                // Its data holds no memory any more, however long the answer waits for the client.
+                self.outbox.give_back_bytes(held(&asked));
+                self.outbox.send(failure(structured, asked.cookie, error), 0);
             }
             if !self.has_request() {
                 self.shared.engine.work();
@@ -207,17 +216,8 @@ impl<R: Read> Session<'_, R> {
         Ok(Reply::with(self.outbox, cookie, structured, message, held(asked)))
     }
 
-    /// Changes bytes, or leaves that to the engine where the order in which requests enter counts.
     fn change(&self, at: u64, len: u32, change: Bytes) -> Result<Change, u32> {
-        if self.shared.changes_in_order {
-            return Ok(Some(change));
-        }
-        let changed = match &change {
-            Bytes::Write(data) => self.shared.store.write(at, data),
-            Bytes::Zero { keep } => self.shared.store.zero(at, len.into(), *keep),
-        };
-        changed.map_err(|failed| error_of(&failed))?;
-        Ok(None)
+        self.shared.change(at, len.into(), change).map_err(|failed| error_of(&failed))
     }
 
     fn submit(&self, op: Op, at: u64, len: u32, fua: bool, change: Change, reply: Reply) {
@@ -228,7 +228,7 @@ impl<R: Read> Session<'_, R> {
             stream: self.export.stream,
             fua,
             change,
-            reply,
+            reply: serve::Reply::Nbd(reply),
         };
         self.shared.engine.submit(arrival);
     }
