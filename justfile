@@ -185,6 +185,22 @@ live-cuts scale="50": build-release
         for drive in lying reordering; do python cuts.py --on $on --drive $drive --cuts 20 --seed 13 files; done
     done
 
+# Kills a served drive that lives in a folder KILLS times, at any moment (SIGKILL): what was flushed is there, the state opens
+live-kills kills="200" seed="1": build-release
+    python experiments/13-live/kills.py --kills {{ kills }} --seed {{ seed }}
+
+# Throws CASES messages of NBD, messages of vhost-user and requests of virtio-blk with noise at a served drive, each
+live-fuzz cases="100000":
+    FLASHWEIR_FUZZ_CASES={{ cases }} cargo test --release --package flashweir-device --lib fuzz::fuzzed -- --nocapture
+
+# fio writes GIB over several connections of NBD, at random, and verifies every checksum (needs fio with its engine nbd)
+live-fio gib="10" connections="4": build-release
+    python experiments/13-live/verify.py --bytes {{ gib }} --connections {{ connections }}
+
+# QEMU runs Debian's cloud kernel on a served drive over vhost-user-blk, and fio in it (needs qemu-system-x86, busybox, cpio)
+live-guest accel="tcg": build-release
+    python experiments/13-live/guest.py --accel {{ accel }}
+
 # The documentation site, in target/site: figures drawn by commands, generated pages, links checked (needs `just build`)
 docs:
     pip install --quiet --disable-pip-version-check "furo>=2025.9" "myst-parser>=5" "sphinx>=9" "sphinx-copybutton>=0.5"
