@@ -50,7 +50,14 @@ def verify(folder: Path, size: int, connections: int, depth: int) -> dict[str, o
         words = [shutil.which("fio") or "fio", "--name=verify", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={path}"]
         words += ["--rw=randrw", "--rwmixread=30", "--bsrange=4k-64k", "--verify=crc32c", "--verify_fatal=1"]
         words += [f"--size={part}", f"--offset_increment={part}"]
-        words += [f"--numjobs={connections}", f"--iodepth={depth}", "--randseed=7", "--fsync=1000", "--thread"]
+        words += [
+            f"--numjobs={connections}",
+            f"--iodepth={depth}",
+            "--randseed=7",
+            "--fsync=1000",
+            "--thread",
+            "--verify_state_save=0",
+        ]
         words += ["--group_reporting", "--output-format=json"]
         run = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_S, check=False)  # noqa: S603
     if run.returncode:
