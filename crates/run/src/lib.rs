@@ -16,6 +16,7 @@ mod json;
 mod limits;
 mod mix;
 mod place;
+mod placement;
 mod plan;
 mod power;
 mod precondition;

@@ -5,8 +5,7 @@ use std::time::Duration;
 use flashweir_ssd::config::Share;
 use flashweir_ssd::config::layers::{Ineffective, to_value};
 use flashweir_ssd::{
-    Collections, Config, Counters, DieTime, Geometry, GroupCounters, LatencySummary, MapCounts, Parts,
-    Placement, Simulation, Stats,
+    Collections, Config, Counters, DieTime, Geometry, LatencySummary, MapCounts, Parts, Simulation, Stats,
 };
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
@@ -101,16 +100,8 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
 
 /// Adds the parts of a result that only some drives and runs have.
 fn add_parts(result: &mut Value, measured: &Measured<'_>) {
-    let (stats, geometry) = (&measured.stats, measured.simulation.geometry());
-    if let Some(placement) = measured.simulation.placement() {
-        let block_bytes = u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
-        let bytes = [
-            stats.counters.bytes[Op::Write as usize],
-            stats.programs() * geometry.program_bytes(),
-            stats.counters.flash().erases * block_bytes,
-        ];
-        result["placement"] = groups(&placement, &bytes);
-    }
+    let stats = &measured.stats;
+    crate::placement::add(result, measured.simulation, stats);
     if measured.config.ageing.is_on() {
         result["ageing"] = json!(stats.counters.ageing);
     }
@@ -129,27 +120,6 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
         result["warmup"] = json!(warmup.removed);
         result["series"] = warmup.series.clone();
     }
-}
-
-/// Counters of the groups of a classifier, and the bytes that NVMe's log of placement counts: of the host, to flash, erased.
-fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64; 3]) -> Value {
-    let group = |counters: &GroupCounters| {
-        json!({
-            "written_pages": counters.written,
-            "relocated_pages": counters.moved_out,
-            "erased_blocks": counters.erased,
-            "mean_life_pages": ratio(counters.life as f64, counters.erased as f64),
-        })
-    };
-    let all = |groups: &[GroupCounters]| groups.iter().map(group).collect::<Vec<_>>();
-    json!({
-        "host_groups": all(&placement.host),
-        "relocated_groups": all(&placement.moved),
-        "host_bytes": host_bytes,
-        "media_bytes": media_bytes,
-        "media_bytes_erased": erased_bytes,
-        "events": placement.events,
-    })
 }
 
 fn counts(counters: &Counters, config: &Config, units_per_page: u32) -> Value {

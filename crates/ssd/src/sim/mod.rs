@@ -26,7 +26,7 @@ use crate::nand::die_use::DieUse;
 use crate::nand::probe::{Off, Recorded, Recorder};
 use crate::op::LevelEntry;
 use crate::stats::{Completion, Counters, LatencyParts, Stats, Times};
-use crate::tenants::{Allocation, Model};
+use crate::tenants::Allocation;
 
 use build::{build, check_tenants, check_versions, levels_of};
 use ledger::Ledger;
@@ -366,32 +366,6 @@ impl Simulation {
     /// Records since the last call (see [`Options::record`]).
     pub fn take_recorded(&mut self) -> Recorded {
         self.drive.take_recorded()
-    }
-
-    /// Gives the run an allocator of its own (`tenants.channels=external`), asked once a window. It has no effect elsewhere.
-    pub fn set_allocator(&mut self, allocator: Allocator) {
-        if let Some(windows) = &mut self.windows {
-            windows.external = Some(allocator);
-        }
-    }
-
-    /// Gives `tenants.channels=learned` another model than the one that is shipped. It has no effect elsewhere.
-    pub fn set_model(&mut self, model: Model) {
-        if let Some(windows) = &mut self.windows {
-            windows.set_model(model);
-        }
-    }
-
-    /// Decisions of the allocator so far; `None` without `tenants.channels`.
-    pub fn allocations(&self) -> Option<&Allocations> {
-        self.windows.as_ref().map(|windows| &windows.allocations)
-    }
-
-    /// From now on everybody has all channels, and no allocator is asked: how a tenant fares alone is measured so.
-    pub fn share_all_channels(&mut self) {
-        if let Some(windows) = self.windows.take() {
-            self.drive.allocate(&windows.everything());
-        }
     }
 
     /// Pages that went to another group's channels because those of their own had no room.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flashweir_trace::Request;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Drive;
+use super::{Drive, Simulation};
 use crate::config::Config;
 use crate::error::RunError;
 use crate::host::{HostMode, open};
@@ -363,6 +363,34 @@ impl Windows {
         if self.keep {
             let (features, allocation) = (features.clone(), allocation.clone());
             self.allocations.kept.push(Window { features, allocation, candidates });
+        }
+    }
+}
+
+impl Simulation {
+    /// Gives the run an allocator of its own (`tenants.channels=external`), asked once a window. It has no effect elsewhere.
+    pub fn set_allocator(&mut self, allocator: Allocator) {
+        if let Some(windows) = &mut self.windows {
+            windows.external = Some(allocator);
+        }
+    }
+
+    /// Gives `tenants.channels=learned` another model than the one that is shipped. It has no effect elsewhere.
+    pub fn set_model(&mut self, model: Model) {
+        if let Some(windows) = &mut self.windows {
+            windows.set_model(model);
+        }
+    }
+
+    /// Decisions of the allocator so far; `None` without `tenants.channels`.
+    pub fn allocations(&self) -> Option<&Allocations> {
+        self.windows.as_ref().map(|windows| &windows.allocations)
+    }
+
+    /// From now on everybody has all channels, and no allocator is asked: how a tenant fares alone is measured so.
+    pub fn share_all_channels(&mut self) {
+        if let Some(windows) = self.windows.take() {
+            self.drive.allocate(&windows.everything());
         }
     }
 }

@@ -54,13 +54,15 @@ impl PageFtl {
                     continue;
                 }
                 let due_ns = began_ns.saturating_add(limit_ns);
-                let page = (frontier.block * per_block + self.rules.page_from(frontier.next)) / per_page;
+                // What is left of a page that was programmed is padding.
+                let next = self.rules.page_from(frontier.next);
+                let page = (frontier.block * per_block + next) / per_page;
                 if due_ns > now_ns || open > 0 || !may_end(unit, page) {
                     next_ns = Some(next_ns.map_or(due_ns, |next_ns| next_ns.min(due_ns)));
                     continue;
                 }
                 groups.events.overdue_blocks += 1;
-                groups.events.unwritten_pages += u64::from(per_block - frontier.next);
+                groups.events.unwritten_pages += u64::from(per_block - next);
                 frontier.next = per_block;
                 state.blocks.fill(frontier.block, state.writes);
             }

@@ -1,0 +1,41 @@
+//! The section of a result about groups of open blocks, and the bytes that NVMe's log of placement counts.
+
+use flashweir_ssd::{GroupCounters, Placement, Simulation, Stats};
+use flashweir_trace::Op;
+use serde_json::{Value, json};
+
+use crate::quotient::ratio;
+
+/// Adds the section, if the drive has groups.
+pub(crate) fn add(result: &mut Value, simulation: &Simulation, stats: &Stats) {
+    let Some(placement) = simulation.placement() else { return };
+    let geometry = simulation.geometry();
+    let block_bytes = u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
+    let bytes = [
+        stats.counters.bytes[Op::Write as usize],
+        stats.programs() * geometry.program_bytes(),
+        stats.counters.flash().erases * block_bytes,
+    ];
+    result["placement"] = groups(&placement, &bytes);
+}
+
+/// Counters of the groups of a classifier, and the bytes that NVMe's log of placement counts: of the host, to flash, erased.
+fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64; 3]) -> Value {
+    let group = |counters: &GroupCounters| {
+        json!({
+            "written_pages": counters.written,
+            "relocated_pages": counters.moved_out,
+            "erased_blocks": counters.erased,
+            "mean_life_pages": ratio(counters.life as f64, counters.erased as f64),
+        })
+    };
+    let all = |groups: &[GroupCounters]| groups.iter().map(group).collect::<Vec<_>>();
+    json!({
+        "host_groups": all(&placement.host),
+        "relocated_groups": all(&placement.moved),
+        "host_bytes": host_bytes,
+        "media_bytes": media_bytes,
+        "media_bytes_erased": erased_bytes,
+        "events": placement.events,
+    })
+}
