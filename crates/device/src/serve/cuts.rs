@@ -162,7 +162,8 @@ impl Cuts {
 
     /// A request is submitted, and changes bytes when the drive takes it.
     pub(super) fn submit(&mut self, number: u64, lba: u64, sectors: u32, change: Bytes) {
-        let left = vec![lba..lba + u64::from(sectors)];
+        let whole = lba..lba + u64::from(sectors);
+        let left = Vec::from([whole]);
         self.waiting.insert(number, Waiting { lba, change, left });
     }
 

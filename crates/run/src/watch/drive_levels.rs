@@ -40,7 +40,7 @@ impl DriveLevels {
             }
         }
         let used: Vec<bool> = values.iter().map(|blocks| *blocks > 0).collect();
-        let free = used.iter().filter(|used| !**used).count() as i64;
+        let free = used.iter().filter(|used| !**used).count().cast_signed() as i64;
         values.push(0);
         Self { superblocks, levels: Levels::new(values), used, free }
     }
@@ -92,7 +92,9 @@ mod tests {
         assert_eq!(levels.free_superblocks(), Some(2));
         // Block 1 is opened on both dies; block 0 is erased on one, and on the other only when it is open again.
         let changes = [(10, 1, 1), (15, 1, 1), (20, 0, -1), (30, 0, 1), (40, 0, -1), (50, 0, -1)];
-        changes.iter().for_each(|(time_ns, block, change)| levels.change(&entry(*time_ns, *block, *change)));
+        for (time_ns, block, change) in changes {
+            levels.change(&entry(time_ns, block, change));
+        }
         let slc = LevelEntry { time_ns: 35, level: FlashLevel::SlcCache, change: 4096 };
         levels.change(&slc);
         let mut passed = Vec::new();

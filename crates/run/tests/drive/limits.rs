@@ -28,7 +28,9 @@ fn a_request_that_takes_no_time_gives_its_depth_to_the_next_at_once() {
     let ends = |pauses_ns: &[u64]| {
         let mut drive = Drive::open(&spec, None, &mut |_| true).expect("a drive");
         drive.submit(&requests).expect("submitted");
-        pauses_ns.iter().for_each(|time_ns| drive.advance_to(*time_ns).expect("advanced"));
+        for time_ns in pauses_ns {
+            drive.advance_to(*time_ns).expect("advanced");
+        }
         drive.advance_to(20 * MS).expect("advanced");
         let mut done = poll(&mut drive);
         done.sort_by_key(|done| done.number);

@@ -182,11 +182,14 @@ fn damaged_drives_are_refused_wherever_they_are_damaged() {
 }
 
 /// Records belong to the run: its drive goes on as that of a run which was not recorded.
+/// Asks a run for a record at a place.
+type Record = fn(&mut RunSpec, Option<Place>);
+
 #[test]
 fn the_drive_of_a_recorded_run_goes_on_as_that_of_another() {
     let dir = tempfile::tempdir().expect("a folder");
     let place = |name: &str| Some(Place::from(dir.path().join(name)));
-    let records: [(&str, fn(&mut RunSpec, Option<Place>)); 6] = [
+    let records: [(&str, Record); 6] = [
         ("requests", |run, place| run.requests = place),
         ("timeline", |run, place| run.timeline = place),
         ("activity", |run, _| run.activity = Some(json!(true))),
@@ -221,7 +224,9 @@ fn the_drive_of_a_recorded_run_goes_on_as_that_of_another() {
             drive.submit(&requests(drive.now_ns(), 11)).expect("submitted");
             assert!(drive.drain_while(&mut || true).expect("drained"));
             let mut done = poll(&mut drive);
-            done.iter_mut().for_each(|done| done.parts = None);
+            for done in &mut done {
+                done.parts = None;
+            }
             let counted = drive.finish().expect("finished");
             (result["flash"].clone(), done, counted["flash"].clone(), counted["wear"].clone())
         };

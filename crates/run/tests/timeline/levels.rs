@@ -69,9 +69,8 @@ fn the_slc_cache_fills_page_by_page_and_folding_empties_it_block_by_block() {
     let whole = begins + 2 * (4 * fold + ERASE);
     let writes = (0..8).map(|page| (page * cached, 'w', page));
     let requests: Vec<_> = writes.chain([(whole + MS, 'r', 60)]).collect();
-    let trace = timeline_of(&settings, &requests);
-    let (slices, counters) = taken_apart(&trace);
-    let filled = (1..=8).map(|pages| (pages as u64 * cached, pages * PAGE));
+    let (slices, counters) = taken_apart(&timeline_of(&settings, &requests));
+    let filled = (1..=8_i64).map(|pages| (pages.cast_unsigned() * cached, pages * PAGE));
     let emptied = [(whole - 4 * fold - ERASE, 4 * PAGE), (whole, 0)];
     assert_eq!(counters["SLC cache"], filled.chain(emptied).collect::<Vec<_>>());
     assert!(!counters.contains_key("free superblocks"));
@@ -119,7 +118,7 @@ fn a_superblock_is_used_from_its_first_page_until_its_last_erase() {
     let values = &counters["free superblocks"];
     let all = values[0].1;
     assert!(all > 9, "{all} superblocks, one of them held back");
-    let opened = (0..all as u64).map(|number| number * 32 * MS);
+    let opened = (0..all.cast_unsigned()).map(|number| number * 32 * MS);
     let falls: Vec<_> = opened.zip((0..all - 1).rev()).map(|(time, left)| (time, left + 1)).collect();
     let until = falls.len();
     let found: Vec<_> = values[1..].iter().copied().take(until).collect();
@@ -129,8 +128,8 @@ fn a_superblock_is_used_from_its_first_page_until_its_last_erase() {
         let erased = round * 32 * MS + ERASE;
         let at = |time| values.iter().rev().find(|value| value.0 <= time).expect("a value").1;
         assert_eq!((at(erased - 1), at(erased)), (1, 1), "superblock {round}");
-        let erases = slices.iter().filter(|slice| slice.1 == "erase gc" && slice.3 == erased);
-        assert_eq!(erases.count(), 4, "superblock {round}");
+        let of_round = slices.iter().filter(|slice| slice.1 == "erase gc" && slice.3 == erased);
+        assert_eq!(of_round.count(), 4, "superblock {round}");
     }
 }
 
@@ -159,7 +158,7 @@ fn all_that_a_planner_collects_lies_in_its_tasks() {
             let is_in = |task: &Slice| {
                 task.0 == own && task.2 <= *start && *end <= task.3 && task.1.starts_with("collect")
             };
-            assert!(slices.iter().any(|task| is_in(task)), "{planner}: {name} at {start} on die {die}");
+            assert!(slices.iter().any(is_in), "{planner}: {name} at {start} on die {die}");
             collected += 1;
         }
         assert!(collected > 50, "{planner}: {collected} commands");

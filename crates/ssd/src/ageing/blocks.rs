@@ -18,7 +18,7 @@ use crate::random::normal;
 
 const NS_A_DAY: f64 = 86_400e9;
 /// Makes these factors others than those of `nand.spread`.
-const SALT: u64 = 0x616765;
+const SALT: u64 = 0x0061_6765;
 /// Time and reads that steps are first tried to hold for, beside as long as they have held.
 const NEAR_NS: u64 = 1_000_000_000;
 const NEAR_READS: u32 = 64;

@@ -46,7 +46,8 @@ impl Levels {
             unit_blocks: geometry.max_unit_blocks(),
             pages_per_block: geometry.pages_per_block,
             per_page: geometry.units_per_page,
-            page_bytes: i64::from(geometry.page_sectors * geometry.units_per_page) * SECTOR_BYTES as i64,
+            page_bytes: i64::from(geometry.page_sectors * geometry.units_per_page)
+                * SECTOR_BYTES.cast_signed(),
             sets: superblocks.map_or(Vec::new(), |own| units.map(|unit| own.set_of(unit)).collect()),
             open: vec![false; blocks],
             in_slc: vec![0; blocks],
@@ -124,9 +125,15 @@ impl Levels {
             Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
                 self.program(unit, ppn, false, &mut changes);
             }
-            Effect::Moved(_) => moves.iter().for_each(|(_, to)| self.program(unit, *to, false, &mut changes)),
+            Effect::Moved(_) => {
+                for (_, to) in moves {
+                    self.program(unit, *to, false, &mut changes);
+                }
+            }
             Effect::Gathered(ref gathered) => {
-                gathered.iter().for_each(|(_, to)| self.program(unit, *to, false, &mut changes));
+                for (_, to) in gathered {
+                    self.program(unit, *to, false, &mut changes);
+                }
             }
             Effect::Erased { block } => self.erase(unit, block, &mut changes),
         }

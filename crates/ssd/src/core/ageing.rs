@@ -227,7 +227,7 @@ impl<C: Content> Core<C> {
             let mut is_whole = true;
             for (unit, ppn) in pages {
                 let op = host_op(unit, CommandKind::Read, 0, Effect::Read { ppn, map: None });
-                let mut command = Command { tag, awaited, ..self.command_of(&op, &[], 1, None) };
+                let mut command = Command { awaited, tag, ..self.command_of(&op, &[], 1, None) };
                 self.age(Some(now_ns), &op, (&[], 1), &mut command);
                 // Of a stripe with two such pages none can be rebuilt.
                 is_whole &= std::mem::take(&mut self.unread).is_empty();

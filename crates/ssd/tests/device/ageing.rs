@@ -217,9 +217,9 @@ fn a_page_that_cannot_be_read_is_rebuilt_of_its_stripe() {
     dies.sort_unstable();
     assert_eq!(dies, [0, 1, 2, 3], "on all dies at once");
     assert_eq!(rebuilt.latencies().last(), Some(&(READ + TRANSFER)));
-    let (counts, lost) = stripes("0");
+    let (counts, unprotected) = stripes("0");
     assert_eq!((counts.failed_pages, counts.rebuilt_pages, counts.uncorrectable_pages), (1, 0, 1));
-    assert_eq!(of_reads(&lost), 12);
+    assert_eq!(of_reads(&unprotected), 12);
 }
 
 /// Four dies with parity, on which a block can be read once: any later reading of it fails.

@@ -7,6 +7,7 @@ use super::PageFtl;
 
 /// The time limit of open blocks, and when to look at them again.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "quantities carry their unit")]
 pub(in crate::ftl) struct Deadline {
     /// Longest time that a block takes pages of the host, ns.
     limit_ns: Option<u64>,

@@ -168,7 +168,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let left = self.core.trim_backlog();
         let Some(trims) = self.trims.as_mut().filter(|trims| left <= trims.most) else { return Ok(()) };
         let waiting = std::mem::take(&mut trims.waiting);
-        waiting.into_iter().for_each(|tag| self.settle(tag, 1));
+        for tag in waiting {
+            self.settle(tag, 1);
+        }
         Ok(())
     }
 }

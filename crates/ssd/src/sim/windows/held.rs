@@ -16,19 +16,17 @@ impl Windows {
     /// A copy of the drive that has served all requests held back, under the allocation in force: before the first window all
     /// channels for everybody.
     pub(in crate::sim) fn scout(&mut self, drive: &mut dyn Drive) -> Result<&mut dyn Drive, RunError> {
-        let scout = match self.scout.take() {
-            Some(scout) => scout,
-            None => {
-                let mut scout = drive.snapshot();
-                if self.current.is_none() {
-                    scout.allocate(&self.everything());
-                }
-                let held = self.held.iter().flat_map(|held| &held.requests);
-                let unserved: Vec<Request> =
-                    self.ready.iter().chain(held).chain(&self.open).copied().collect();
-                scout.serve(&unserved)?;
-                scout
+        let scout = if let Some(scout) = self.scout.take() {
+            scout
+        } else {
+            let mut scout = drive.snapshot();
+            if self.current.is_none() {
+                scout.allocate(&self.everything());
             }
+            let held = self.held.iter().flat_map(|held| &held.requests);
+            let unserved: Vec<Request> = self.ready.iter().chain(held).chain(&self.open).copied().collect();
+            scout.serve(&unserved)?;
+            scout
         };
         Ok(self.scout.insert(scout).as_mut())
     }
