@@ -14,6 +14,7 @@ mod gather;
 mod issue;
 mod packing;
 mod pending;
+mod refresh;
 mod serve;
 mod superblocks;
 mod trims;
@@ -208,6 +209,7 @@ impl<C: Content> Core<C> {
         work: Work,
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
+        self.begin_refresh(now_ns, unit, work);
         let step = self.ftl.step(unit, work, &mut self.ops)?;
         self.fold_row(unit, step)?;
         self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
@@ -235,6 +237,7 @@ impl<C: Content> Core<C> {
         (work, is_ahead): (Work, bool),
         executor: &mut impl Executor,
     ) -> Result<Option<Step>, RunError> {
+        self.begin_refresh(now_ns, unit, work);
         let step = self.ftl.step(unit, work, &mut self.ops)?;
         self.fold_row(unit, step)?;
         if step == Some(Step::Copy) && work != Work::WriteBack {

@@ -162,6 +162,14 @@ class Ageing(Section):
     failed_pages: Annotated[int, Field("that no decoding corrected", "pages")]
     rebuilt_pages: Annotated[int, Field("of these, rebuilt of their stripe", "pages")]
     uncorrectable_pages: Annotated[int, Field("of these, lost", "pages")]
+    refreshed_blocks: Annotated[
+        int,
+        Field(
+            "[refreshed](../concepts/ageing.md#refresh-and-read-reclaim): moved because their data was old", "blocks"
+        ),
+    ]
+    reclaimed_blocks: Annotated[int, Field("moved because they were read often, or with many retries", "blocks")]
+    moved_units: Annotated[int, Field("mapping units that both copied; `gc.programs` has them, too", "units")]
 
 
 class Unmapped(Section):

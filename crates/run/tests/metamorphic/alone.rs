@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 121] = [
+const NEEDS: [(&str, &[Setting]); 126] = [
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
     ("nand.cell", &[("nand.programs", "one-shot"), ("pages_per_block", "12"), ("op_ratio", "0.75")]),
@@ -161,6 +161,11 @@ const NEEDS: [(&str, &[Setting]); 121] = [
         "background.write_back.after",
         &[("ftl.kind", "dftl"), ("op_ratio", "0.5"), ("ftl.cache_bytes", "1KiB"), ("host.mode", "open")],
     ),
+    ("background.refresh.after", &REFRESHING),
+    ("background.refresh.overdue", &REFRESHING),
+    ("background.refresh.age", &[AGED[0], AGED[2], OPEN, ROOM, REFRESHED]),
+    ("background.refresh.reads", &[AGED[0], AGED[4], OPEN, ROOM, REFRESHED]),
+    ("background.refresh.retries", &[AGED[0], AGED[1], AGED[2], OPEN, ROOM, REFRESHED]),
     ("wear.dynamic", &[("gc.free_blocks", "3"), ("op_ratio", "0.5")]),
     ("slc.kind", &[("nand.cell", "tlc")]),
     ("slc.static_blocks", &CACHED),
@@ -194,6 +199,18 @@ const FLIN: [Setting; 2] = [("host.queue_depth", "32"), ("sched.kind", "flin")];
 
 /// Units that collect between the commands of others.
 const PACING: [Setting; 2] = [("background.collect.should_below", "9"), ("op_ratio", "0.5")];
+
+/// Requests come at their own times.
+const OPEN: Setting = ("host.mode", "open");
+
+/// Units with erased blocks, which work ahead may fill.
+const ROOM: Setting = ("op_ratio", "1");
+
+/// Blocks that are due are moved when their die is idle.
+const REFRESHED: Setting = ("background.refresh.after", "100us");
+
+/// Blocks that are due, and not moved.
+const REFRESHING: [Setting; 6] = [AGED[0], AGED[1], AGED[2], OPEN, ROOM, ("background.refresh.retries", "1")];
 
 /// A buffer that is not always full.
 const DESTAGING: [Setting; 2] = [("buffer.bytes", "64KiB"), ("host.mode", "open")];

@@ -127,6 +127,9 @@ fn with_managed_channels() {
 #[test]
 fn with_cells_that_age() {
     assert_every_key_acts(&[&AGED]);
+    let refresh =
+        [("host.mode", "open"), ("background.refresh.after", "1ms"), ("background.refresh.retries", "4")];
+    assert_every_key_acts(&[&[&AGED[..], &refresh].concat()]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 183] = [
+const VALUES: [(&str, &[&str]); 188] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -181,6 +181,11 @@ const VALUES: [(&str, &[&str]); 183] = [
     ("background.collect.pace_delay", &["100us"]),
     ("background.level.after", &["0"]),
     ("background.write_back.after", &["0"]),
+    ("background.refresh.after", &["0"]),
+    ("background.refresh.overdue", &["0"]),
+    ("background.refresh.age", &["20"]),
+    ("background.refresh.reads", &["3"]),
+    ("background.refresh.retries", &["1"]),
     ("precondition", &["empty", "steady", "on-read"]),
     ("engine", &["busy-until", "event"]),
     ("tenants.channels_file", &["everything"]),

@@ -10,8 +10,17 @@ use flashweir_trace::{Op, Request};
 
 use super::drives::config;
 
+/// Blocks are moved after a few readings, and each 50 us.
+const REFRESH: [(&str, &str); 5] = [
+    ("ageing.kind", "power-law"),
+    ("ageing.pace", "1000000000"),
+    ("background.refresh.overdue", "0ns"),
+    ("background.refresh.age", "0.6"),
+    ("background.refresh.reads", "5"),
+];
+
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 26] = [
+const FTLS: [(&str, &[(&str, &str)]); 28] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -60,6 +69,7 @@ const FTLS: [(&str, &[(&str, &str)]); 26] = [
             ("op_ratio", "1"),
         ],
     ),
+    ("page", &REFRESH),
     ("page", &[("alloc.kind", "dynamic")]),
     ("page", &[("alloc.kind", "dynamic"), ("ftl.map_unit", "512")]),
     (
@@ -73,6 +83,7 @@ const FTLS: [(&str, &[(&str, &str)]); 26] = [
     ("bast", &[]),
     ("kast", &[]),
     ("dftl", &[]),
+    ("dftl", &REFRESH),
     ("dftl", &[("ftl.cache_bytes", "512")]),
     ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
     ("dftl", &[("ftl.cache_bytes", "128"), ("alloc.kind", "dynamic"), ("op_ratio", "2")]),

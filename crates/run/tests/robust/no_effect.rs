@@ -18,7 +18,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 97] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 99] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -69,6 +69,8 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 97] = [
     &[("background.collect.pace", "free")],
     &[("background.level.after", "1ms")],
     &[("background.write_back.after", "1ms")],
+    &[("background.refresh.after", "1ms"), ("background.refresh.reads", "10")],
+    &[AGES, ("background.refresh.reads", "10")],
     &[("buffer.bytes", "32KiB"), ("buffer.destage", "eager"), ("buffer.ack", "flash"), DEPTH],
     &[("buffer.bytes", "32KiB"), ("buffer.backpressure", "free"), DIRECT],
     &[("buffer.bytes", "32KiB"), ("buffer.protected", "true"), ("buffer.ack", "flash"), DEPTH],

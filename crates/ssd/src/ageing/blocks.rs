@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
 use super::code::{Code, Steps};
+use super::due::{Due, Reason};
 use super::law::{CellKind, Law, acceleration};
 use crate::config::Config;
 use crate::geometry::Geometry;
@@ -51,6 +52,10 @@ struct Block {
     cycles: u32,
     /// See [`Code::level`].
     level: u8,
+    /// True if reads have found it due to be moved.
+    is_due: bool,
+    /// Reason for which its data is being moved.
+    moves_for: Option<Reason>,
 }
 
 /// Blocks that age.
@@ -72,6 +77,8 @@ pub(crate) struct Ageing {
     soft_ns: u64,
     /// Growth of program times with a cycle.
     program_growth: f64,
+    /// Blocks that are due to be moved, if any ever is.
+    due: Option<Due>,
 }
 
 /// Times that the steps of a read add to it.
@@ -94,10 +101,18 @@ impl Ageing {
         let faster = acceleration(own.temperature);
         let unit_blocks = geometry.max_unit_blocks() as u32;
         let count = unit_blocks as usize * geometry.units() as usize;
+        let code = Code::new(own, kind.ecc_bits, config.nand.codeword.0);
+        let refresh = &config.background.refresh;
+        let due = refresh.is_on().then(|| {
+            let level =
+                refresh.retries.0.map_or(u8::MAX, |retries| retries.min(u32::from(code.failing())) as u8);
+            let reads = refresh.reads.0.unwrap_or(u32::MAX);
+            Due::new(geometry.units(), unit_blocks, refresh.age.0.map(|days| faster * days), (reads, level))
+        });
         let new = Block { cycles: own.cycles, ..Block::default() };
         Some(Box::new(Self {
             laws: [kind.law.with(own), CellKind::of_bits(1).law],
-            code: Code::new(own, kind.ecc_bits, config.nand.codeword.0),
+            code,
             days_a_ns: faster * own.pace / NS_A_DAY,
             days_before: faster * own.retention,
             pages_per_block: f64::from(
@@ -110,6 +125,7 @@ impl Ageing {
             soft_reads: own.soft_reads,
             soft_ns: own.soft_time.0,
             program_growth: own.program_growth / 1000.0,
+            due,
         }))
     }
 
@@ -126,6 +142,10 @@ impl Ageing {
         block.end = block.end.max(ppn + 1);
         if block.written == Written::Nothing {
             block.written = now_ns.map_or(Written::Before, Written::At);
+            let entry = (at.1, block.cycles);
+            if self.due.is_some() {
+                self.note_written(at.0, (entry, now_ns.is_none()));
+            }
         }
     }
 
@@ -134,11 +154,12 @@ impl Ageing {
         ppn < self.blocks[self.place(at)].end
     }
 
-    /// A block is erased.
-    pub(crate) fn erased(&mut self, at: BlockAt) {
+    /// A block is erased. Returns the reason for which its data was moved, if it was because of its errors.
+    pub(crate) fn erased(&mut self, at: BlockAt) -> Option<Reason> {
         let place = self.place(at);
-        let cycles = self.blocks[place].cycles + 1;
-        self.blocks[place] = Block { cycles, ..Block::default() };
+        let Block { cycles, moves_for, .. } = self.blocks[place];
+        self.blocks[place] = Block { cycles: cycles + 1, ..Block::default() };
+        moves_for
     }
 
     /// A page of a block, which is in SLC mode or not, is read at `now_ns`. Returns its steps.
@@ -153,7 +174,76 @@ impl Ageing {
         let steps = self.code.steps(block.level);
         let soft = if steps.soft { self.soft_reads } else { 0 };
         block.reads = block.reads.saturating_add(1 + steps.retries + soft);
+        if self.due.as_ref().is_some_and(|due| !block.is_due && due.is_due(block.reads, block.level)) {
+            block.is_due = true;
+            let entry = (at.1, block.cycles);
+            self.note_due(at.0, entry, now_ns);
+        }
         steps
+    }
+
+    #[inline(never)]
+    fn note_written(&mut self, unit: u32, entry: ((u32, u32), bool)) {
+        let Some(mut due) = self.due.take() else { return };
+        due.written(unit, entry, |entry| self.is_still(unit, entry));
+        self.due = Some(due);
+    }
+
+    #[cold]
+    fn note_due(&mut self, unit: u32, entry: (u32, u32), now_ns: u64) {
+        let Some(mut due) = self.due.take() else { return };
+        due.read(unit, entry, now_ns, |entry| self.is_still(unit, entry));
+        self.due = Some(due);
+    }
+
+    /// True if a block has as many cycles as when it was noted.
+    fn is_still(&self, unit: u32, (block, cycles): (u32, u32)) -> bool {
+        self.blocks[self.place((unit, block))].cycles == cycles
+    }
+
+    /// True if blocks are moved because of their errors.
+    #[inline]
+    pub(crate) fn refreshes(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// The block of a unit that is moved first because of its errors, of those that are ready; the reason, and when it is due, ns.
+    pub(crate) fn due(&self, unit: u32, is_ready: impl Fn(u32) -> bool) -> Option<(u32, Reason, u64)> {
+        let due = self.due.as_ref()?;
+        let is_ready = |entry: (u32, u32)| self.is_still(unit, entry) && is_ready(entry.0);
+        let read = due.read_first(unit, is_ready).map(|(block, due_ns)| (block, Reason::Reads, due_ns));
+        let old = due.oldest(unit, is_ready).and_then(|block| {
+            let due_ns = self.old_ns((unit, block), due.days?)?;
+            Some((block, Reason::Age, due_ns))
+        });
+        read.into_iter().chain(old).min_by_key(|(_, _, due_ns)| *due_ns)
+    }
+
+    /// The data of a block is moved from now on, for this reason.
+    pub(crate) fn begin_move(&mut self, at: BlockAt, reason: Reason) {
+        let place = self.place(at);
+        let block = &mut self.blocks[place];
+        block.moves_for = (block.written != Written::Nothing).then_some(reason);
+    }
+
+    /// True if the data of a block is moved because of its errors.
+    pub(crate) fn is_moving(&self, at: BlockAt) -> bool {
+        self.blocks[self.place(at)].moves_for.is_some()
+    }
+
+    /// When the data of a block is so many days old, ns; `None` if it never is.
+    fn old_ns(&self, at: BlockAt, days: f64) -> Option<u64> {
+        let (from_ns, age) = match self.blocks[self.place(at)].written {
+            Written::Nothing => return None,
+            Written::Before => (0, self.days_before),
+            Written::At(time_ns) => (time_ns, 0.0),
+        };
+        if age >= days {
+            return Some(from_ns);
+        }
+        // No time of the run, if no days pass in it.
+        let left_ns = (days - age) / self.days_a_ns;
+        left_ns.is_finite().then(|| from_ns.saturating_add(round_to_u64(left_ns.ceil())))
     }
 
     /// Finds the level of a block, and how long it holds.

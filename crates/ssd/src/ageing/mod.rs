@@ -8,9 +8,11 @@
 mod blocks;
 mod code;
 mod config;
+mod due;
 mod law;
 
 pub use config::{AgeingConfig, AgeingKind, ReadsOf};
 pub use law::{CellKind, Law, cell_kinds};
 
 pub(crate) use blocks::{Ageing, More};
+pub(crate) use due::Reason;

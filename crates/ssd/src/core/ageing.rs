@@ -89,7 +89,12 @@ impl<C: Content> Core<C> {
             Effect::MapProgrammed { ppn, .. } | Effect::Parity { ppn } => {
                 command.program_ns = self.programming(now_ns, (unit, *ppn), command.program_ns);
             }
-            Effect::Moved(_) => self.age_moved(now_ns, op, (moves, crossing), command),
+            Effect::Moved(_) => {
+                if let Some((from, _)) = moves.first() {
+                    self.count_moved((unit, *from), moves.len());
+                }
+                self.age_moved(now_ns, op, (moves, crossing), command);
+            }
             Effect::Erased { block } => command.program_ns = self.erasing((unit, *block), command.program_ns),
             Effect::Laid { .. } | Effect::Gathered(_) => {}
         }
@@ -181,7 +186,8 @@ impl<C: Content> Core<C> {
     pub(super) fn erasing(&mut self, at: BlockAt, erase_ns: u64) -> u64 {
         let Some(ageing) = &mut self.ageing else { return erase_ns };
         let erase_ns = self.timing.erase_ns(at.0, at.1, ageing.cycles(at));
-        ageing.erased(at);
+        let reason = ageing.erased(at);
+        self.count_refreshed(reason);
         erase_ns
     }
 

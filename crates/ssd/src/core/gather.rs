@@ -98,6 +98,9 @@ impl<C: Content> Core<C> {
         shares: &mut [Share],
     ) {
         let per_page = self.geometry.units_per_page;
+        if let Some((from, _)) = moves.first() {
+            self.count_moved(superblocks.at(op.unit, *from), moves.len());
+        }
         let (mut read, mut programmed) = (Span::default(), Span::default());
         let mut reads = 0;
         for (from, to) in moves {

@@ -21,6 +21,7 @@ mod direct;
 mod log;
 mod pack;
 mod page;
+mod refresh;
 mod slc;
 mod upkeep;
 mod wear;
@@ -187,8 +188,12 @@ impl Ftl {
     /// Makes the next step of some work of the unit, choosing a victim if it has none. `None`: there is nothing to do.
     pub(crate) fn step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         match (self, work) {
-            (Ftl::Page(page), Work::Collect | Work::Level) => page.collect_step(unit, work, ops),
-            (Ftl::Dftl(dftl), Work::Collect | Work::Level) => dftl.collect_step(unit, work, ops),
+            (Ftl::Page(page), Work::Collect | Work::Level | Work::Refresh) => {
+                page.collect_step(unit, work, ops)
+            }
+            (Ftl::Dftl(dftl), Work::Collect | Work::Level | Work::Refresh) => {
+                dftl.collect_step(unit, work, ops)
+            }
             (Ftl::Page(page), Work::Fold) => page.fold_step(unit, ops),
             (Ftl::Dftl(dftl), Work::Fold) => dftl.fold_step(unit, ops),
             (Ftl::Dftl(dftl), Work::WriteBack) => dftl.write_back_step(unit, ops),

@@ -158,6 +158,8 @@ pub enum Work {
     Fold,
     /// Pages that TRIMs left for later are forgotten.
     Trim,
+    /// A block whose data is old, or was read often, is freed: its valid pages move.
+    Refresh,
 }
 
 impl Work {
@@ -169,6 +171,7 @@ impl Work {
             Work::WriteBack => "write back",
             Work::Fold => "fold",
             Work::Trim => "trim",
+            Work::Refresh => "refresh",
         }
     }
 }

@@ -17,6 +17,12 @@ pub struct AgeingCounts {
     pub rebuilt_pages: u64,
     /// Of these, lost: reads that can't be corrected.
     pub uncorrectable_pages: u64,
+    /// Blocks erased after their data was moved because it was old.
+    pub refreshed_blocks: u64,
+    /// Blocks erased after their data was moved because they were read often, or with many retries.
+    pub reclaimed_blocks: u64,
+    /// Mapping units that both moved.
+    pub moved_units: u64,
 }
 
 impl AgeingCounts {
@@ -30,6 +36,9 @@ impl AgeingCounts {
             failed_pages: self.failed_pages - earlier.failed_pages,
             rebuilt_pages: self.rebuilt_pages - earlier.rebuilt_pages,
             uncorrectable_pages: self.uncorrectable_pages - earlier.uncorrectable_pages,
+            refreshed_blocks: self.refreshed_blocks - earlier.refreshed_blocks,
+            reclaimed_blocks: self.reclaimed_blocks - earlier.reclaimed_blocks,
+            moved_units: self.moved_units - earlier.moved_units,
         }
     }
 }

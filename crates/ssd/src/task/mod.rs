@@ -12,6 +12,7 @@ mod collect;
 mod destage;
 mod level;
 mod pace;
+mod refresh;
 mod write_back;
 
 use schemars::JsonSchema;
@@ -35,6 +36,8 @@ pub struct BackgroundConfig {
     pub collect: collect::Config,
     /// Static wear levelling ahead: moves cold data as `wear.static_gap` says.
     pub level: level::Config,
+    /// Moving data before its bit errors are too many, with `ageing.kind`.
+    pub refresh: refresh::Config,
     /// Writing changed entries of a map on flash ahead.
     pub write_back: write_back::Config,
 }
@@ -104,6 +107,8 @@ pub(crate) struct View {
     pub(crate) foldable: u32,
     /// Pages of flash that the host wrote to the unit so far.
     pub(crate) written: u64,
+    /// When a block of the unit is due to be moved because of its bit errors, ns.
+    pub(crate) refresh_ns: Option<u64>,
 }
 
 impl View {
@@ -220,6 +225,11 @@ impl Background {
     /// The wish to fold a block of the unit's SLC cache.
     pub(crate) fn fold_wish(&self, view: &View) -> Wish {
         if view.foldable > 0 { view.once_idle(self.fold_after) } else { Wish::Nothing }
+    }
+
+    /// The wish to move the data of a block because of its bit errors.
+    pub(crate) fn refresh_wish(&self, view: &View) -> Wish {
+        self.config.refresh.wish(view)
     }
 
     /// A unit made a step of collection between the commands of others: it copied so many pages, and takes so much time of the flash,

@@ -8,7 +8,7 @@ use super::rig::{
     write,
 };
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// A law without errors, and a code that corrects 8 bits of 8192, 2^-10 of all, without a margin; a retry halves the errors.
 const BASE: [Setting; 16] = [
@@ -30,9 +30,9 @@ const BASE: [Setting; 16] = [
     ("ageing.retry_gain", "0.5"),
 ];
 /// Share of wrong bits that is corrected at once.
-const LIMIT: f64 = 1.0 / 1024.0;
+pub(super) const LIMIT: f64 = 1.0 / 1024.0;
 
-fn aged(more: &[Setting]) -> Vec<Setting> {
+pub(super) fn aged(more: &[Setting]) -> Vec<Setting> {
     BASE.iter().chain(more).copied().collect()
 }
 
@@ -44,11 +44,11 @@ fn reads(settings: &[Setting], times_ns: &[u64]) -> Vec<u64> {
 }
 
 /// A read with so many retries.
-fn retried(retries: u64) -> u64 {
+pub(super) fn retried(retries: u64) -> u64 {
     (1 + retries) * (READ + TRANSFER)
 }
 
-fn text(number: f64) -> &'static str {
+pub(super) fn text(number: f64) -> &'static str {
     Box::leak(format!("{number:e}").into_boxed_str())
 }
 

@@ -22,6 +22,7 @@ mod pages;
 mod placement;
 mod presets;
 mod records;
+mod refresh;
 mod rig;
 mod schedules;
 mod scheduling;

@@ -3,9 +3,10 @@
 use super::{NoEffect, is_direct};
 use crate::buffer::{Ack, BackpressureConfig, DestageConfig};
 use crate::config::Config;
+use crate::ftl::FtlConfig;
 use crate::task::{BackgroundConfig, Kind};
 
-pub(super) const TABLE: [NoEffect; 9] = [
+pub(super) const TABLE: [NoEffect; 11] = [
     NoEffect {
         keys: "background.collect.until, background.collect.after=none",
         reason: "no idle unit collects",
@@ -35,6 +36,26 @@ pub(super) const TABLE: [NoEffect; 9] = [
         reason: "only the map of dftl has entries to write back",
         applies: |config| config.background.write_back.after.0.is_some() && !config.ftl.has_map_on_flash(),
         clear: |config| config.background.write_back = BackgroundConfig::default().write_back,
+    },
+    NoEffect {
+        keys: "background.refresh.*, ageing.kind, ftl.kind",
+        reason: "no block is known to have bit errors, or none is collected by itself",
+        applies: |config| {
+            let collects = matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_))
+                || !config.ftl.is_zoned() && config.ftl.zones().is_some();
+            let is_set = config.background.refresh != BackgroundConfig::default().refresh;
+            is_set && !(config.ageing.is_on() && collects)
+        },
+        clear: |config| config.background.refresh = BackgroundConfig::default().refresh,
+    },
+    NoEffect {
+        keys: "background.refresh.*, no limit or no time",
+        reason: "no block is ever due, or none that is due is moved",
+        applies: |config| {
+            let own = &config.background.refresh;
+            *own != BackgroundConfig::default().refresh && !own.is_on()
+        },
+        clear: |config| config.background.refresh = BackgroundConfig::default().refresh,
     },
     NoEffect {
         keys: "buffer.destage, buffer.ack=flash",

@@ -18,6 +18,7 @@
 mod cache;
 mod collect;
 mod lay;
+mod refresh;
 mod shared;
 mod slc;
 mod tables;

@@ -42,6 +42,9 @@ impl Dftl {
         if steps.victim.is_some() {
             return Next::Victim;
         }
+        if work == Work::Refresh {
+            return Next::Nothing;
+        }
         // As in a collection that is one event: cold data first, if that is due and the last victim was worth it.
         let levels = work == Work::Level || !gains && steps.is_fruitful();
         if levels && self.may_level(unit) && self.take_cold(unit) {

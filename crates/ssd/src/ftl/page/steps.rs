@@ -24,6 +24,8 @@ pub(in crate::ftl) struct Steps {
     pub(super) read: Option<u32>,
     /// Erases in a row that gained nothing.
     fruitless: u64,
+    /// Victim that is moved because of its bit errors: nothing has to be gained by it.
+    refreshed: Option<u32>,
 }
 
 impl PageFtl {
@@ -113,10 +115,11 @@ impl PageFtl {
     }
 
     /// Lets go of a victim that still has valid pages: the next step picks the best one then. A FIFO goes on with the same,
-    /// and so does a unit whose pages go into the block kept erased: another victim might not fit there.
+    /// and so does a refresh, and a unit whose pages go into the block kept erased: another victim might not fit there.
     pub(in crate::ftl) fn suspend(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         if !matches!(self.rules.victim, Victim::Fifo)
+            && state.steps.refreshed.is_none()
             && state.blocks.free() >= self.rules.held_back
             && let Some(block) = state.steps.victim.take()
         {
@@ -129,6 +132,9 @@ impl PageFtl {
     fn take_victim(&mut self, unit: u32, work: Work, gains: bool) -> bool {
         if self.units[unit as usize].steps.victim.is_some() {
             return true;
+        }
+        if work == Work::Refresh {
+            return false;
         }
         // As in a collection that is one event: cold data first, if that is due and the last victim was worth it.
         let levels = !gains && self.units[unit as usize].steps.is_fruitful() && self.wear_gap_exceeded(unit);
@@ -287,7 +293,9 @@ impl PageFtl {
         self.erased_block(unit, block);
         let state = &mut self.units[unit as usize];
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
-        state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
+        if state.steps.refreshed.take_if(|refreshed| *refreshed == block).is_none() {
+            state.steps.fruitless = if gained { 0 } else { state.steps.fruitless + 1 };
+        }
         if state.steps.fruitless > most_fruitless {
             return Err(self.stuck(unit, self.rules.held_back));
         }
@@ -303,6 +311,16 @@ impl Steps {
     /// Units of a page of flash that nothing was moved to.
     pub(super) fn add_padding(&mut self, units: u32) {
         self.moved += units;
+    }
+
+    /// A block is the victim from now on, because of its bit errors.
+    pub(in crate::ftl) fn begin_refresh(&mut self, block: u32) {
+        (self.victim, self.refreshed) = (Some(block), Some(block));
+    }
+
+    /// True if a block is moved because of its bit errors, or waits to be erased after that.
+    pub(in crate::ftl) fn refreshes(&self, block: u32) -> bool {
+        self.refreshed == Some(block)
     }
 
     /// True if the block erased last had an invalid page.

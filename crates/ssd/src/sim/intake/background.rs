@@ -130,12 +130,14 @@ impl Background {
 
     /// The steps wished of a unit, the most urgent first; notes when to ask again.
     pub(super) fn steps(&mut self, unit: u32, view: &View) -> impl Iterator<Item = (Work, Urgency)> + use<> {
-        let folds = self.policies.as_ref().map(|policies| (Work::Fold, policies.fold_wish(view)));
+        let policies = self.policies.as_ref();
+        let folds = policies.map(|policies| (Work::Fold, policies.fold_wish(view)));
+        let refreshes = policies.map(|policies| (Work::Refresh, policies.refresh_wish(view)));
         let rules = self.policies.as_mut().filter(|policies| !policies.is_external());
         let wishes = rules.map(|policies| policies.wishes(unit, view));
         let mut steps: Vec<(Work, Urgency)> =
             self.plan.iter().filter(|step| step.0 == unit).map(|step| (step.1, step.2)).collect();
-        for (work, wish) in wishes.into_iter().flatten().chain(folds) {
+        for (work, wish) in wishes.into_iter().flatten().chain(refreshes).chain(folds) {
             if let Some(urgency) = self.heed(wish) {
                 steps.push((work, urgency));
             }
@@ -331,6 +333,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             under_way: self.core.ftl.is_collecting(unit),
             foldable,
             written: self.core.written(unit),
+            refresh_ns: self.core.refresh_ns(unit),
             ..View::default()
         };
         for (work, urgency) in self.background.steps(unit, &view) {

@@ -30,8 +30,8 @@ pub(super) const CELLS: [&[(&str, &str)]; 12] = [
 ];
 
 /// Cells that age, and three times none: of data that was there before, of reads, of cycles; lost pages; all of it, and times that
-/// change with cycles.
-pub(super) const AGEING: [&[(&str, &str)]; 7] = [
+/// change with cycles; blocks that are moved because of their age, their reads, or both without waiting for idle dies.
+pub(super) const AGEING: [&[(&str, &str)]; 10] = [
     &[],
     &[],
     &[],
@@ -66,6 +66,35 @@ pub(super) const AGEING: [&[(&str, &str)]; 7] = [
         ("ageing.alpha", "0.001"),
         ("ageing.k", "1"),
         ("ageing.program_growth", "30"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.pace", "300000000"),
+        ("ageing.beta", "0.0001"),
+        ("ageing.m", "0"),
+        ("ageing.n", "0.7"),
+        ("background.refresh.after", "60us"),
+        ("background.refresh.age", "9"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.gamma", "0.0004"),
+        ("ageing.p", "0"),
+        ("ageing.q", "1"),
+        ("ageing.reads_of", "block"),
+        ("background.refresh.after", "0ns"),
+        ("background.refresh.reads", "12"),
+        ("background.refresh.retries", "2"),
+    ],
+    &[
+        ("ageing.kind", "power-law"),
+        ("ageing.pace", "300000000"),
+        ("ageing.epsilon", "0.0035"),
+        ("ageing.spread", "0.9"),
+        ("background.refresh.overdue", "90us"),
+        ("background.refresh.age", "20"),
+        ("background.refresh.reads", "9"),
+        ("background.refresh.retries", "3"),
     ],
 ];
 

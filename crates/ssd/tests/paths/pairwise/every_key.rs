@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 90] = [
+const VALUES: [(&str, &[&str]); 93] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -112,6 +112,9 @@ const VALUES: [(&str, &[&str]); 90] = [
     ("ageing.gamma", &["auto", "0", "0.0001"]),
     ("ageing.p", &["auto", "0"]),
     ("ageing.q", &["auto", "1"]),
+    ("background.refresh.age", &["auto", "0.5", "40"]),
+    ("background.refresh.reads", &["none", "3", "40"]),
+    ("background.refresh.retries", &["none", "1", "2"]),
     ("firmware.hmb_bytes", &["0", "4KiB", "8KiB"]),
     ("tenants.max_late_share", &["0", "0.05", "0.7"]),
     ("tenants.dominant_share", &["0", "0.5", "1"]),

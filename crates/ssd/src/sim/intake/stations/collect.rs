@@ -196,6 +196,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             under_way,
             foldable: self.core.ftl.foldable(unit),
             written: self.core.written(unit),
+            refresh_ns: self.core.refresh_ns(unit),
         }
     }
 
