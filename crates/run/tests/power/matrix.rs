@@ -11,7 +11,7 @@ use flashweir_trace::{Op, Request};
 use super::drives::config;
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 26] = [
+const FTLS: [(&str, &[(&str, &str)]); 30] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -66,6 +66,28 @@ const FTLS: [(&str, &[(&str, &str)]); 26] = [
         "page",
         &[("alloc.kind", "dynamic"), ("gc.frontiers", "2"), ("wear.static_gap", "2"), ("op_ratio", "1")],
     ),
+    ("page", &[("trim.backlog", "3"), ("trim.batch", "1"), ("trim.page_time", "20us"), ("trim.idle_after", "50us")]),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("trim.granularity", "2KiB"),
+            ("trim.backlog", "8"),
+            ("trim.idle_after", "50us"),
+            ("op_ratio", "1"),
+        ],
+    ),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("alloc.parity", "3"),
+            ("ageing.kind", "power-law"),
+            ("ageing.cycles", "2500"),
+            ("ageing.retention", "300"),
+            ("op_ratio", "1"),
+        ],
+    ),
     ("log-block", &[]),
     ("log-block", &[("gc.throttle", "2")]),
     ("fast", &[]),
@@ -73,6 +95,7 @@ const FTLS: [(&str, &[(&str, &str)]); 26] = [
     ("bast", &[]),
     ("kast", &[]),
     ("dftl", &[]),
+    ("dftl", &[("trim.backlog", "3"), ("trim.idle_after", "50us")]),
     ("dftl", &[("ftl.cache_bytes", "512")]),
     ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
     ("dftl", &[("ftl.cache_bytes", "128"), ("alloc.kind", "dynamic"), ("op_ratio", "2")]),
