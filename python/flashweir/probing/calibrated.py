@@ -7,7 +7,7 @@
 from typing import Any
 
 from flashweir.diagnosis.active.buffer import Buffer
-from flashweir.diagnosis.active.ratios import rounded
+from flashweir.diagnosis.active.ratios import Span, rounded
 from flashweir.probing.cells import Cells
 from flashweir.probing.learned import sure_of
 from flashweir.probing.path import Path
@@ -43,13 +43,13 @@ _SHOWED = {
     "timing.program": "single writes of a page, each with a flush",
     "timing.bus": "pairs of reads of one channel; reads of growing sizes",
     "timing.erase": "writes in order over discarded pages",
-    "buffer.bytes": "bursts of writes to an idle drive",
+    "buffer.bytes": "bursts of writes to an idle drive; reads of what was written last",
 }
 Known = dict[str, dict[str, Any]]
 
 
-def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: Cells) -> Known:
-    """Changes answers in place; the changed ones by key."""
+def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, recent: Span, cells: Cells) -> Known:
+    """Changes answers in place; the changed ones by key. The buffer is `held` by bursts, `recent` by reading back."""
     known = {str(answer["key"]): answer for answer in answers}
     before = {key: dict(answer) for key, answer in known.items()}
     is_regular = max(known[key]["sure"] if key in known else 0.0 for key in ("planes", "channels")) >= _REGULAR
@@ -58,7 +58,7 @@ def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: C
         evidence = {key: f"regular, {answer['sure']:g}" for key, answer in known.items()}
     else:
         evidence = _irregular(known, cells)
-    evidence["buffer.bytes"] = _buffer(known, held, "regular" if is_regular else _noise(cells))
+    evidence["buffer.bytes"] = _buffer(known, held, recent, "regular" if is_regular else _noise(cells))
     for key, answer in known.items():
         answer["evidence"] = evidence.get(key, "")
         if key != "capacity" and answer["sure"] > 0:
@@ -189,15 +189,21 @@ def _spread(answer: dict[str, Any], low_ns: float, high_ns: float) -> None:
     answer["low"], answer["high"] = f"{round(low_ns)}ns", f"{round(high_ns)}ns"
 
 
-def _buffer(known: Known, held: Buffer, noise: str) -> str:
-    """The buffer of the engine's bursts against that of bursts of another size."""
+def _buffer(known: Known, held: Buffer, recent: Span, noise: str) -> str:
+    """The buffer by reading back, else that of the engine's bursts against that of bursts of another size."""
     answer = known.get("buffer.bytes")
     if answer is None:
         return ""
     mine, other = held.size.value, float(answer["value"])
+    if recent.value > 0:
+        near = [_agrees(recent.value, one) for one in (other, mine)]
+        answer["value"], answer["sure"] = round(recent.value), max(answer["sure"], _BELOW)
+        answer["low"], answer["high"] = round(recent.low), round(recent.high)
+        answer["how"] = "bytes at the end of bursts that are read without flash"
+        return f"read back, {'two agree' if all(near) else 'one agrees' if any(near) else 'alone'}, {noise}"
     if held.at_least:
         return f"not filled, {noise}"
-    if abs(mine - other) <= _AGREE * max(mine, other):
+    if _agrees(mine, other):
         return f"agree, {noise}"
     if other == 0:
         # Idle writes are acknowledged faster than flash reads, so there is one.
@@ -206,6 +212,10 @@ def _buffer(known: Known, held: Buffer, noise: str) -> str:
         return f"one of two, {noise}"
     answer["how"] = f"{answer['how']}; bursts of 16 KiB find {mine:,.0f} bytes"
     return f"disagree, {noise}"
+
+
+def _agrees(mine: float, other: float) -> bool:
+    return abs(mine - other) <= _AGREE * max(mine, other)
 
 
 def _times(known: Known, path: Path) -> None:

@@ -18,6 +18,7 @@ from flashweir.probing.questions import MAX_BYTES, asked, host_read
 if TYPE_CHECKING:
     from flashweir.api import Progress
     from flashweir.diagnosis.active.buffer import Buffer
+    from flashweir.diagnosis.active.ratios import Span
     from flashweir.probing.cells import Cells
     from flashweir.probing.path import Path
     from flashweir.probing.questions import Answer
@@ -35,9 +36,9 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
     if measured_by is None:
         withdrawn({answer["key"]: answer for answer in found["answers"]})
         return json.dumps(found | {"admissible": None, "not_flash": None, "path": None})
-    written, path, extra, held, flash = measured_by
+    written, path, extra, held, recent, flash = measured_by
     lone = lone_block(found["answers"], _SMALL)
-    changed = calibrated(found["answers"], path, held, flash)
+    changed = calibrated(found["answers"], path, held, recent, flash)
     further = [answer.to_dict() for answer in extra]
     for answer in further:
         trusted(answer, path, lone)
@@ -52,8 +53,8 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
 
 def _measured(
     spec: dict[str, Any], progress: "Progress | None"
-) -> "tuple[tuple[int, int], Path, list[Answer], Buffer, Cells] | None":
-    """Requests and bytes written, path, further answers, buffer, flash; None of a small drive. Closes the target."""
+) -> "tuple[tuple[int, int], Path, list[Answer], Buffer, Span, Cells] | None":
+    """Requests and bytes written, path, further answers, buffer by bursts and by reading back, flash; None if small."""
     session = _native.Session(json.dumps(spec))
     if session.size_bytes < _MIN_BYTES or session.block_bytes > _MAX_BLOCK:
         return None
@@ -63,13 +64,13 @@ def _measured(
     bench.expected_bytes = 3 * bench.size
     try:
         path = measured(bench, high)
-        answers, held = asked(bench, path, high)
+        answers, held, recent = asked(bench, path, high)
         unit = next((one.value for one in answers if one.key == "mapping_unit_bytes"), None)
         unit = unit if isinstance(unit, int) else None
-        buffered = held.size.value > 0
+        buffered = held.size.value > 0 or recent.value > 0
         flash = cells.measured(bench, high, unit, discards=path.discards, waits=held.flush_waits, buffered=buffered)
     except FlashweirError as error:
         if progress is None or STOPPED not in str(error):
             raise
         raise FlashweirError(f"{error}: there is no device file") from error
-    return (bench.requests, bench.written_bytes), path, [*answers, host_read(flash)], held, flash
+    return (bench.requests, bench.written_bytes), path, [*answers, host_read(flash)], held, recent, flash
