@@ -199,7 +199,7 @@ def _first_step(sizes: "NDArray[np.float64]", die: float, small: int) -> int | N
 def _program(bench: Bench, high: float, whole: int, *, buffered: bool) -> float | None:
     """Time of a whole page to flash, without commands and the link, ns."""
     through = []
-    # Behind all that was written, so that nothing becomes invalid that a collection has to be paid for.
+    # Addresses behind the fill hold no data. Overwrites would make pages invalid and lead to collections.
     first = -int(-high // _LARGEST_PAGE) * _LARGEST_PAGE
     for at in range(_WRITES):
         bench.rest(0.05)

@@ -1,4 +1,4 @@
-"""Knee of a fill: bytes up to which writes in order are faster."""
+"""Knee of a fill: bytes up to which sequential writes are faster."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from flashweir.diagnosis.active.session import Course
 
-# Points of the course on each side of a knee.
-_SIDE = 3
+# Fewest points of the course on each side of a knee.
+_MIN_SIDE = 3
 
 
 @dataclass
 class Knee:
-    """Two straight lines through a course."""
+    """The point at which two straight lines through a course meet."""
 
     volume: float
-    """Bytes at which they meet."""
+    """Bytes written up to the knee."""
     slower: float
     """Time of a byte behind the knee over that before it."""
     grain: float
@@ -23,12 +23,12 @@ class Knee:
 
 
 def knee(course: Course) -> Knee | None:
-    """The two lines that meet and are nearest to the course by least squares; None of a course too short for two."""
+    """The knee of the two lines with the least squared error; None if the course is too short for two lines."""
     volume, time = course.volume, course.time_ns
-    if len(volume) < 2 * _SIDE + 2:
+    if len(volume) < 2 * _MIN_SIDE + 2:
         return None
     best = None
-    for at in range(_SIDE, len(volume) - _SIDE):
+    for at in range(_MIN_SIDE, len(volume) - _MIN_SIDE):
         lines = np.column_stack([volume, np.maximum(volume - volume[at], 0.0)])
         slopes, *_ = np.linalg.lstsq(lines, time, rcond=None)
         error = float(np.square(lines @ slopes - time).sum())

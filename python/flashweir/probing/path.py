@@ -13,7 +13,7 @@ from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench, Course
 
 _EQUAL = 64
 _LONG = 128 * KIB
-# Share of the filled addresses, from the first on, that are on flash: a buffer holds at most the last half of them.
+# Share of the filled addresses, from the first on, that are on flash: a buffer holds at most the last half of a fill.
 ON_FLASH = 0.45
 
 
