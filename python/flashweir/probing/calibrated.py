@@ -195,8 +195,10 @@ def _buffer(known: Known, by_bursts: Buffer, read_back: Span, noise: str) -> str
     if answer is None:
         return ""
     ours, engines = by_bursts.size.value, float(answer["value"])
-    if read_back.value > 0:
-        agreeing = sum(_agrees(read_back.value, size) for size in (ours, engines))
+    agreeing = sum(_agrees(read_back.value, size) for size in (ours, engines))
+    # Of a buffer that is destaged faster than a burst fills it a part is read back. The engine's bursts find all of it
+    # where its geometry explains the drive.
+    if read_back.value > 0 and (agreeing or noise != "regular"):
         answer["sure"] = max(answer["sure"], _BELOW)
         answer["low"], answer["high"] = round(read_back.low), round(read_back.high)
         # The engine's bursts find single pages, the reads a grid of addresses.

@@ -196,6 +196,14 @@ def test_a_buffer_that_is_read_back_replaces_that_of_bursts() -> None:
     assert (answers[0]["value"], answers[0]["low"], answers[0]["high"]) == (1 << 20, 900_000, 1_100_000)
 
 
+def test_a_part_that_is_read_back_replaces_no_bursts_of_a_regular_drive() -> None:
+    answers = answers_of(planes=1, **{"buffer.bytes": 1 << 20})
+    for sure, value in ((0.9, 1 << 20), (0.3, 100_000)):
+        answers[0]["sure"] = sure
+        calibrated(answers, path(), buffer_of(1 << 20), ratios.Span(1e5, 1e5, 1e5), cells())
+        assert answers[1]["value"] == value
+
+
 def test_sure_is_the_share_that_was_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "RIGHT", {"page": {"dies": (19, 19), "sizes": (1, 5)}})
     assert learned.sure_of("page", "dies", 0.3) > 0.95
