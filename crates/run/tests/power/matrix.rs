@@ -66,7 +66,15 @@ const FTLS: [(&str, &[(&str, &str)]); 30] = [
         "page",
         &[("alloc.kind", "dynamic"), ("gc.frontiers", "2"), ("wear.static_gap", "2"), ("op_ratio", "1")],
     ),
-    ("page", &[("trim.backlog", "3"), ("trim.batch", "1"), ("trim.page_time", "20us"), ("trim.idle_after", "50us")]),
+    (
+        "page",
+        &[
+            ("trim.backlog", "3"),
+            ("trim.batch", "1"),
+            ("trim.page_time", "20us"),
+            ("trim.idle_after", "50us"),
+        ],
+    ),
     (
         "page",
         &[
