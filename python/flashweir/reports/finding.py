@@ -46,7 +46,8 @@ def value(metric: str, number: float) -> str:
     """A metric's value with its unit."""
     if metric.startswith("latency_us.") or metric.endswith("_us"):
         return duration(number)
-    return f"{said(float(number))}{' MiB/s' if metric == 'bandwidth_mib_s' else ''}"
+    unit = " MiB/s" if metric == "bandwidth_mib_s" else " USD" if metric.endswith("_usd") else ""
+    return f"{said(float(number))}{unit}"
 
 
 def of_results(results: Results, charts: Sequence[Chart]) -> tuple[list[str], Chart | None]:

@@ -295,11 +295,22 @@ def _figure(name: str, chart: Chart, *, first: bool) -> str:
 
 
 def _data(name: str, chart: Chart) -> str:
-    data = _json(figure(chart))
+    drawn = figure(chart)
+    data = _json(drawn)
     if len(data) < _LARGE_FIGURE:
         return f'<script type="application/json" id="{name}-plot-data">{data}</script>'
     packed_data = pack(data.encode())
-    return f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}">{packed_data}</script>'
+    outline = escape(_json({**drawn, "data": [_outline(trace) for trace in drawn["data"]]}))
+    return (
+        f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}" data-outline="{outline}">'
+        f"{packed_data}</script>"
+    )
+
+
+def _outline(trace: dict[str, Any]) -> dict[str, Any]:
+    """A trace without its values: what says how high the figure will be."""
+    kept = {key: trace[key] for key in ("name", "showlegend", "colorbar") if key in trace}
+    return {**kept, "z": []}
 
 
 def describe(chart: Chart) -> str:
