@@ -10,7 +10,7 @@ from flashweir.charts.units import duration
 from flashweir.endurance.summary import amount, finding, lines, span
 from flashweir.reports import page
 from flashweir.reports.finding import section
-from flashweir.reports.model import Block, Cell, Facts, Figure, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
 Json = Mapping[str, Any]
 _BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1.0, "B"))
@@ -48,7 +48,7 @@ def sections(found: Json) -> list[Section]:
     names = {"read_us": "reads", "write_us": "writes"}
     there = {name: said for name, said in names.items() if found["curve"][0][name] is not None}
     more.append(Figure(_plot(found, "latency", "Mean latency over life", "latency (us)", there)))
-    rows = [
+    rows: list[list[Content]] = [
         [title, *(Cell(text(point[name]), point[name]) for point in found["curve"][::10])]
         for name, (title, text) in _ROWS.items()
         if found["curve"][0][name] is not None

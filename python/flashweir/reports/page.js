@@ -71,7 +71,7 @@
     }
     if (layout.scene) {
       // Three dimensions have no axes at their sides. On a narrow page the eye steps back, so that all of it is seen.
-      if (narrow) for (const along of ["x", "y", "z"]) layout.scene.camera.eye[along] *= 1.35;
+      if (narrow) for (const along of ["x", "y", "z"]) layout.scene.camera.eye[along] *= 1.6;
       layout.height = Math.min(layout.height, Math.max(360, width));
       layout.margin = { l: 0, r: 0, t: 30, b: 0 };
       return { data, layout, title };
