@@ -102,11 +102,13 @@ def case(drive: Drive) -> Case | None:
         file.write_text(text, encoding="utf-8")
         try:
             found = api.simulate("random:span=1MiB,count=1", file)
+            errors = {held.name: _error(held, drive, truth, file) for held in HELD}
         except FlashweirError as refused:
+            # Keys are those of the default drive, and no workload is right.
             print(f"drive {drive.number}: no device: {refused}")
             found = api.simulate("random:span=1MiB,count=1")
+            errors = {held.name: float("inf") for held in HELD}
         keys, unseen = _keys(truth.config, truth.geometry, found.config, found.geometry)
-        errors = {held.name: _error(held, drive, truth, file) for held in HELD}
     return Case(drive, keys, unseen, errors, requests, text)
 
 

@@ -20,21 +20,29 @@ from flashweir.probing import probe
 from flashweir.quantity import number_of
 from research.diagnosis.measure import Share
 from research.models.arrays import drives as arrays
+from research.models.arrays import page_map
 from research.models.arrays.parameters import Parameters
 from research.models.processes import drives as processes
+from research.models.processes import map_cache
 from research.models.processes.settings import Settings
 from research.probing.bench import KEYS
 from research.probing.drives import draw
 
 KIB, MIB = 1 << 10, 1 << 20
-SEEDS = {"work": 1807, "held": 2718}
+SEEDS = {"work": 1807, "held": 31415}
 """Seed of each half."""
 MODELS = ("arrays", "processes", "simulated")
+# Bytes of a map entry, by model.
+_ENTRY_BYTES = {"arrays": page_map.ENTRY_BYTES, "processes": map_cache.ENTRY_BYTES}
 # Ends of the bins of `sure`.
 BINS = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01))
 _SURE = 0.8
-# Errors within which the sizes of caches count as right: a map cache holds entries of 4 to 8 bytes.
-_WIDE = {"map_cache_bytes": 1.0, "slc_cache_bytes": 0.3}
+# Least rate of an SLC cache, over that of the flash behind it, that the first fill shows.
+_MIN_SLC_RATIO = 1.5
+# Error within which the size of an SLC cache counts as right.
+_WIDE = {"slc_cache_bytes": 0.3}
+# Factor within which the size of a map cache counts as right: its entries have 4 to 8 bytes.
+_MAP_CACHE_FACTOR = 2.0
 _EXACT = ("page", "mapping_unit_bytes", "channels", "dies", "planes", "pages_per_block")
 _MAX_BYTES = 256 * MIB
 # Keys that requests show on any drive; `_independent` has the conditions of others.
@@ -86,7 +94,8 @@ def _array(texts: dict[str, str], number: int, *, quiet: bool) -> Drive:
     one = Parameters.read(texts)
     pages = one.ftl in ("page", "cached")
     found: dict[str, object] = {"mapping_unit_bytes": one.unit_bytes} if pages else {}
-    found["map_cache_bytes"] = one.map_cache_kib * KIB if one.ftl == "cached" else 0
+    cache = one.map_cache_kib * KIB if one.ftl == "cached" else 0
+    found["map_cache_bytes"] = _shown_cache(cache, one.capacity_mib * MIB // one.unit_bytes * _ENTRY_BYTES["arrays"])
     found |= {"buffer.bytes": one.buffer_kib * KIB, "slc_cache_bytes": 0, "flush_waits": one.flush_waits}
     flash = (one.page_kib * KIB, one.channels, one.dies, one.block_pages, one.spare)
     times = (one.read_us, one.program_us, one.erase_us)
@@ -111,15 +120,26 @@ def _process(seed: int, number: int, *, quiet: bool) -> Drive:
         texts = {name: text for name, text in texts.items() if name not in ("noise", "jitter", "hiccup_s")}
         one = Settings.parse(texts)
     found: dict[str, object] = {"mapping_unit_bytes": one.unit_bytes} if one.mapping in ("page", "cached") else {}
-    found["map_cache_bytes"] = one.map_cache if one.mapping == "cached" else 0
+    cache = one.map_cache if one.mapping == "cached" else 0
+    found["map_cache_bytes"] = _shown_cache(cache, one.capacity // one.unit_bytes * _ENTRY_BYTES["processes"])
     found |= {"buffer.bytes": one.buffer, "slc_cache_bytes": one.slc, "flush_waits": not one.protected}
     flash = (one.page, one.channels, one.dies, one.pages_per_block, one.spare)
     times = (one.read_us, one.program_us, one.erase_us)
     target = ",".join([processes.TARGET, *(f"{key}={value}" for key, value in texts.items())])
+    # A cache does not show if it, or the link, is hardly faster than the flash behind it.
+    dies = one.channels * one.dies
+    behind, cached = (1e6 * one.page * dies / us for us in (one.program_us, one.slc_program_us))
+    if min(cached, one.link_mbps * 1e6) < _MIN_SLC_RATIO * behind:
+        found["slc_cache_bytes"] = 0
     waits = not one.protected or one.buffer < one.frame_bytes
     still = not (one.noise or one.jitter or one.hiccup_s)
     drive = Drive("processes", number, target, found | _flash(flash, times, one.channel_mbps), still, frozenset())
     return _independent(drive, waits=waits, hides_us=one.controller_us)
+
+
+def _shown_cache(cache_bytes: int, map_bytes: int) -> int:
+    """Size of a map cache; 0 if it holds the whole map, as it never misses."""
+    return cache_bytes if cache_bytes < map_bytes else 0
 
 
 def _independent(drive: Drive, *, waits: bool, hides_us: float) -> Drive:
@@ -177,6 +197,8 @@ def is_right(key: str, value: object, truth: object) -> bool:
     if not found or not true:
         return False
     mine, its = sum(found) / len(found), sum(true) / len(true)
+    if key == "map_cache_bytes":
+        return its / _MAP_CACHE_FACTOR <= mine <= its * _MAP_CACHE_FACTOR
     return abs(mine - its) <= (0 if key in _EXACT else _WIDE.get(key, KEYS) * its)
 
 

@@ -168,7 +168,7 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     alerts += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
     drawn = charts(results, labels)
     alone = len(results) == 1
-    columns = ["", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
+    columns = ["suite, workload", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
     table = [
         ["\u2003" + row.name if row.kind == "workload" else row.name, *map(_number, (*row.scores, *row.mb_s))]
         for row in rows

@@ -112,7 +112,9 @@ def _numbers(character: Json) -> Table:
         [f"{label}: requests", *(_share(side["by_requests"][key.replace("*", again)]) for side, again in sides)]
         for label, key in _SHARES[:6]
     ]
-    return Table("Counts, and shares of the bytes and of the requests", ["", "writes", "reads"], rows, fits=True)
+    return Table(
+        "Counts, and shares of the bytes and of the requests", ["quantity", "writes", "reads"], rows, fits=True
+    )
 
 
 def _segments(character: Json) -> Table:

@@ -23,6 +23,9 @@ def title(metric: str) -> str:
             else f"p{found[2][1:3]}{'.' + found[2][3:] if found[2][3:] else ''}"
         )
         return f"{found[1]} latency ({which})"
+    cost = re.fullmatch(r"cost\.(\w+)_usd", metric)
+    if cost:
+        return f"{cost[1]} cost"
     return {"iops": "IOPS", "bandwidth_mib_s": "bandwidth"}.get(metric, metric.replace("_", " "))
 
 
@@ -34,7 +37,7 @@ def heading(metric: str) -> str:
 
 def label(metric: str) -> str:
     """Label of an axis, with the unit."""
-    unit = "" if metric == "iops" else unit_of(metric, Run)
+    unit = "USD" if metric.endswith("_usd") else "" if metric == "iops" else unit_of(metric, Run)
     return f"{title(metric)}, {unit}" if unit else title(metric)
 
 

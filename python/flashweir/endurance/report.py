@@ -1,18 +1,31 @@
 """A drive's life as a report with curves."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flashweir.assumptions import of_report, of_workloads
 from flashweir.charts.model import Axis, Plot, Series
-from flashweir.endurance.summary import finding, lines
+from flashweir.charts.units import duration
+from flashweir.endurance.summary import amount, finding, lines, span
 from flashweir.reports import page
 from flashweir.reports.finding import section
-from flashweir.reports.model import Block, Facts, Figure, Section, Table, Text
+from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
 Json = Mapping[str, Any]
 _BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1.0, "B"))
+
+# Rows of the table of points: titles, and values with units.
+_ROWS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "years": ("time", lambda years: span(years) if years else "0"),
+    "host_bytes": ("written by the host", amount),
+    "write_amplification": ("write amplification", "{:.4g}".format),
+    "wear_mean": ("mean erases of a block", "{:,.0f}".format),
+    "wear_max": ("erases of the most erased block", "{:,.0f}".format),
+    "spare_share": ("spare blocks left", "{:.1%}".format),
+    "read_us": ("mean read latency", duration),
+    "write_us": ("mean write latency", duration),
+}
 
 
 def write(found: Json, path: str | os.PathLike[str]) -> None:
@@ -35,8 +48,12 @@ def sections(found: Json) -> list[Section]:
     names = {"read_us": "reads", "write_us": "writes"}
     there = {name: said for name, said in names.items() if found["curve"][0][name] is not None}
     more.append(Figure(_plot(found, "latency", "Mean latency over life", "latency (us)", there)))
-    rows = [[name, *(point[name] for point in found["curve"][::10])] for name in found["curve"][0]]
-    table = Table("Points of the curve", ["", *(f"{place / 5:.0%}" for place in range(6))], rows)
+    rows: list[list[Content]] = [
+        [title, *(Cell(text(point[name]), point[name]) for point in found["curve"][::10])]
+        for name, (title, text) in _ROWS.items()
+        if found["curve"][0][name] is not None
+    ]
+    table = Table("Points of the curve", ["at a share of the life", *(f"{place / 5:.0%}" for place in range(6))], rows)
     read = [f"{name}: {text}." for name, trace in of_workloads(found) if trace is not None for text in of_report(trace)]
     assumed: list[Block] = [Text(text) for text in (*found["assumptions"], *read)]
     return [

@@ -90,7 +90,7 @@ def _rounded(cell: Content) -> Content:
 def _keys(fit: Fit) -> Table:
     rows: list[list[Content]] = []
     for key in fit.keys:
-        between = "" if key.low is None or key.high is None else f"{key.low:,.4g} to {key.high:,.4g}"
+        between = "" if key.low is None or key.high is None else f"{page.said(key.low)} to {page.said(key.high)}"
         rows.append(
             [key.key, str(key.value), between if key.determined or not between else "not determined", key.source]
         )

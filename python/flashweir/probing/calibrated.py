@@ -7,7 +7,7 @@
 from typing import Any
 
 from flashweir.diagnosis.active.buffer import Buffer
-from flashweir.diagnosis.active.ratios import rounded
+from flashweir.diagnosis.active.ratios import Span, rounded
 from flashweir.probing.cells import Cells
 from flashweir.probing.learned import sure_of
 from flashweir.probing.path import Path
@@ -43,13 +43,13 @@ _SHOWED = {
     "timing.program": "single writes of a page, each with a flush",
     "timing.bus": "pairs of reads of one channel; reads of growing sizes",
     "timing.erase": "writes in order over discarded pages",
-    "buffer.bytes": "bursts of writes to an idle drive",
+    "buffer.bytes": "bursts of writes to an idle drive; reads of what was written last",
 }
 Known = dict[str, dict[str, Any]]
 
 
-def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: Cells) -> Known:
-    """Changes answers in place; the changed ones by key."""
+def calibrated(answers: list[dict[str, Any]], path: Path, by_bursts: Buffer, read_back: Span, cells: Cells) -> Known:
+    """Changes answers in place; the changed ones by key. The buffer is measured `by_bursts` and `read_back`."""
     known = {str(answer["key"]): answer for answer in answers}
     before = {key: dict(answer) for key, answer in known.items()}
     is_regular = max(known[key]["sure"] if key in known else 0.0 for key in ("planes", "channels")) >= _REGULAR
@@ -58,7 +58,7 @@ def calibrated(answers: list[dict[str, Any]], path: Path, held: Buffer, cells: C
         evidence = {key: f"regular, {answer['sure']:g}" for key, answer in known.items()}
     else:
         evidence = _irregular(known, cells)
-    evidence["buffer.bytes"] = _buffer(known, held, "regular" if is_regular else _noise(cells))
+    evidence["buffer.bytes"] = _buffer(known, by_bursts, read_back, "regular" if is_regular else _noise(cells))
     for key, answer in known.items():
         answer["evidence"] = evidence.get(key, "")
         if key != "capacity" and answer["sure"] > 0:
@@ -189,23 +189,38 @@ def _spread(answer: dict[str, Any], low_ns: float, high_ns: float) -> None:
     answer["low"], answer["high"] = f"{round(low_ns)}ns", f"{round(high_ns)}ns"
 
 
-def _buffer(known: Known, held: Buffer, noise: str) -> str:
-    """The buffer of the engine's bursts against that of bursts of another size."""
+def _buffer(known: Known, by_bursts: Buffer, read_back: Span, noise: str) -> str:
+    """Size of the buffer by reading back; without hits, by the engine's bursts and ours. Returns the evidence."""
     answer = known.get("buffer.bytes")
     if answer is None:
         return ""
-    mine, other = held.size.value, float(answer["value"])
-    if held.at_least:
+    ours, engines = by_bursts.size.value, float(answer["value"])
+    agreeing = sum(_agrees(read_back.value, size) for size in (ours, engines))
+    # Of a buffer that is destaged faster than a burst fills it a part is read back. The engine's bursts find all of it
+    # where its geometry explains the drive.
+    if read_back.value > 0 and (agreeing or noise != "regular"):
+        answer["sure"] = max(answer["sure"], _BELOW)
+        answer["low"], answer["high"] = round(read_back.low), round(read_back.high)
+        # The engine's bursts find single pages, the reads a grid of addresses.
+        if not read_back.low <= engines <= read_back.high:
+            answer["value"] = round(read_back.value)
+            answer["how"] = "bytes at the end of bursts that are read without flash"
+        return f"read back, {('alone', 'one agrees', 'two agree')[agreeing]}, {noise}"
+    if by_bursts.at_least:
         return f"not filled, {noise}"
-    if abs(mine - other) <= _AGREE * max(mine, other):
+    if _agrees(ours, engines):
         return f"agree, {noise}"
-    if other == 0:
+    if engines == 0:
         # Idle writes are acknowledged faster than flash reads, so there is one.
-        answer["value"], answer["sure"] = round(mine), _BELOW
+        answer["value"], answer["sure"] = round(ours), _BELOW
         answer["how"] = "bursts of 16 KiB to an idle drive"
         return f"one of two, {noise}"
-    answer["how"] = f"{answer['how']}; bursts of 16 KiB find {mine:,.0f} bytes"
+    answer["how"] = f"{answer['how']}; bursts of 16 KiB find {ours:,.0f} bytes"
     return f"disagree, {noise}"
+
+
+def _agrees(one: float, other: float) -> bool:
+    return abs(one - other) <= _AGREE * max(one, other)
 
 
 def _times(known: Known, path: Path) -> None:

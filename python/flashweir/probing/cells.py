@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir.diagnosis.active.session import FLUSH, KIB, READ, WRITE, Bench
+from flashweir.probing.path import ON_FLASH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
         bench.discard()
     # Neighbours are written together.
     bench.pour(bench.in_order(0, high, 128 * KIB), high, 128 * KIB)
-    places = bench.at_random(high / 8, high * 0.75, bench.small)(0, _REPEATS)
+    places = bench.at_random(high / 8, high * ON_FLASH, bench.small)(0, _REPEATS)
     _settle(bench, places)
     alone = np.array([_alone(bench, at) for at in places])
     host = float(np.median(alone))
@@ -198,9 +199,11 @@ def _first_step(sizes: "NDArray[np.float64]", die: float, small: int) -> int | N
 def _program(bench: Bench, high: float, whole: int, *, buffered: bool) -> float | None:
     """Time of a whole page to flash, without commands and the link, ns."""
     through = []
+    # Addresses behind the fill hold no data. Overwrites would make pages invalid and lead to collections.
+    first = -int(-high // _LARGEST_PAGE) * _LARGEST_PAGE
     for at in range(_WRITES):
         bench.rest(0.05)
-        place = np.array([int(high / 2) // _LARGEST_PAGE * _LARGEST_PAGE + at * _LARGEST_PAGE], np.uint64)
+        place = np.array([first + at * _LARGEST_PAGE], np.uint64)
         issue, written = bench.call(WRITE, place, whole, 1)
         _, flushed = bench.call(FLUSH, np.zeros(1, np.uint64), 0, 1)
         again, empty = bench.call(FLUSH, np.zeros(1, np.uint64), 0, 1)

@@ -13,6 +13,8 @@ from flashweir.diagnosis.active.session import KIB, READ, WRITE, Bench, Course
 
 _EQUAL = 64
 _LONG = 128 * KIB
+# Share of the filled addresses, from the first on, that are on flash: a buffer holds at most the last half of a fill.
+ON_FLASH = 0.45
 
 
 @dataclass
@@ -45,12 +47,14 @@ def measured(bench: Bench, high: float) -> Path:
     bench.discard()
     filled = bench.pour(bench.in_order(0, high, _LONG), high, _LONG)
     bench.rest()
-    flash, _ = bench.read(0, high * 0.75, 192)
+    flash, _ = bench.read(0, high * ON_FLASH, 192)
     read = span_of(flash)
     nothing = span_of(bench.read(high, bench.size, _EQUAL)[0])
     equal, _ = bench.call(READ, np.zeros(_EQUAL, np.uint64), bench.small, 1), None
     taken = np.sort((equal[1] - equal[0]).astype(float))
-    rates = [1 / max(bench.read(0, high * 0.75, count, depth)[1] / count, 1) for count, depth in ((192, 1), (2048, 32))]
+    rates = [
+        1 / max(bench.read(0, high * ON_FLASH, count, depth)[1] / count, 1) for count, depth in ((192, 1), (2048, 32))
+    ]
     writes = _idle_writes(bench)
     quick = min(float(np.median(writes)), nothing.value, read.value)
     jitter = float(np.quantile(taken, 0.95) - np.quantile(taken, 0.05))

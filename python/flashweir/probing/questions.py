@@ -8,19 +8,22 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from flashweir.diagnosis.active.buffer import Buffer, buffer
-from flashweir.diagnosis.active.collection import fast_volume
 from flashweir.diagnosis.active.ratios import Span, Test, rounded, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache, reads
-from flashweir.diagnosis.active.session import READ, WRITE, Bench
+from flashweir.diagnosis.active.session import READ, WRITE, Bench, Course
 from flashweir.diagnosis.active.strided import strided
 from flashweir.probing.cells import Cells
-from flashweir.probing.path import Path
+from flashweir.probing.fill import knee
+from flashweir.probing.path import ON_FLASH, Path
+from flashweir.probing.recent import recently_written
 
 # Drives are asked within this many bytes, so that a large one takes minutes.
 MAX_BYTES = 256 << 20
 _SURE, _LIKELY, _BELOW, _GUESS = 0.9, 0.6, 0.5, 0.3
 # A cache of cells with one bit is at least this much faster than what lies behind it.
 _SLC = 1.5
+# A knee of the first fill is the buffer's up to this many times the volume at which the buffer is full.
+_BUFFERED = 1.35
 # Reads that wait for less than this share of a program overtake it; those that wait for more than the other do not.
 _OVERTAKE, _WAIT = 0.2, 0.45
 
@@ -40,11 +43,14 @@ class Answer:
         return asdict(self)
 
 
-def asked(bench: Bench, path: Path, high: float) -> tuple[list[Answer], Buffer]:
-    """Answers of a drive whose first `high` bytes are written, and its buffer."""
-    found = reads(bench, high * 0.75)
+def asked(bench: Bench, path: Path, high: float) -> tuple[list[Answer], Buffer, Span]:
+    """Answers of a drive whose first `high` bytes are written; its buffer by bursts; its size by reading back."""
+    found = reads(bench, high * ON_FLASH)
     held = buffer(bench, high, found.flash_ns, span_of(path.filled.per_byte(high / 2)))
-    answers = [_slc(path, high), *_destaging(held), _suspension(bench, high, held, found.flash_ns), _link(bench, held)]
+    read_back = recently_written(bench, high, found.flash_ns.value)
+    buffered = read_back.high or (0.0 if held.at_least else held.size.value)
+    answers = [slc_cache(path.filled, high, buffered), *_destaging(held)]
+    answers += [_suspension(bench, high, held, found.flash_ns), _link(bench, held)]
     cached, misses = map_cache(bench, high)
     size = 0 if cached is None else int(cached.value)
     sure = _LIKELY if cached else (_GUESS if misses.verdict == "uncertain" else _LIKELY)
@@ -52,7 +58,7 @@ def asked(bench: Bench, path: Path, high: float) -> tuple[list[Answer], Buffer]:
         Answer("map_cache_bytes", size, sure, _none("no read missed", size), "idle reads over ranges of several sizes")
     )
     answers.append(_unit(bench, high, found, held, misses))
-    return answers, held
+    return answers, held, read_back
 
 
 def host_read(cells: Cells) -> Answer:
@@ -82,16 +88,19 @@ def _none(text: str, size: float) -> str:
     return "half of the latencies are longer by one read" if size else text
 
 
-def _slc(path: Path, high: float) -> Answer:
-    early = span_of(path.filled.per_byte(0, high / 8))
-    volume = fast_volume(path.filled, early.value, _SLC)
+def slc_cache(filled: Course, high: float, buffered: float) -> Answer:
+    """Size of an SLC cache by the knee of a first fill of `high` bytes that a buffer of so many does not explain."""
     showed = "the first fill, in order"
-    if volume is None:
+    found = knee(filled)
+    if found is None or found.slower < _SLC:
         how = f"{high / 1e6:,.0f} MB are written as fast to their end: none is smaller"
         return Answer("slc_cache_bytes", 0, _LIKELY, how, showed)
-    late = span_of(path.filled.per_byte(min(volume * 1.25, high * 0.9)))
-    how = f"writes in order fall from {1e3 / early.value:,.0f} to {1e3 / late.value:,.0f} MB/s"
-    return Answer("slc_cache_bytes", int(volume), _LIKELY, how, showed)
+    how = f"writes in order fall to 1/{found.slower:.2g} of their rate after {found.volume / 1e6:,.1f} MB"
+    # The buffer is destaged while it fills: it is full after more than its size.
+    buffer_full = buffered / (1 - 1 / found.slower)
+    if found.volume <= _BUFFERED * buffer_full + 2 * found.grain:
+        return Answer("slc_cache_bytes", 0, _BELOW, f"{how}, when the buffer is full", showed)
+    return Answer("slc_cache_bytes", int(found.volume - buffer_full), _LIKELY, how, showed)
 
 
 def _destaging(held: Buffer) -> list[Answer]:

@@ -46,7 +46,8 @@ def value(metric: str, number: float) -> str:
     """A metric's value with its unit."""
     if metric.startswith("latency_us.") or metric.endswith("_us"):
         return duration(number)
-    return f"{said(float(number))}{' MiB/s' if metric == 'bandwidth_mib_s' else ''}"
+    unit = " MiB/s" if metric == "bandwidth_mib_s" else " USD" if metric.endswith("_usd") else ""
+    return f"{said(float(number))}{unit}"
 
 
 def of_results(results: Results, charts: Sequence[Chart]) -> tuple[list[str], Chart | None]:
@@ -190,17 +191,27 @@ def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequ
     if len(group) > 1:
         change += f" on average, {100 * ranked[0]['relative']:+.3g} % to {100 * ranked[-1]['relative']:+.3g} %"
         change += f" over {len(group)} settings"
-    label = labels.title(metric)
-    if sign * means[best] <= 0:
-        lead = f"{baseline} has the best {label}. The nearest to it is {isolated(best)}: {change}"
+    best_is = sign * means[best] > 0
+    if _undecided(rows):
+        where = f" in any of {len(rows)} comparisons" if len(rows) > 1 else ""
+        lead = f"No significant difference in {labels.title(metric)}{where} (5 %, Holm)."
+        sentences = [f"{lead} {'Best' if best_is else 'Nearest'} mean against {baseline}: {isolated(best)}, {change}."]
+    elif best_is:
+        lead = f"{isolated(best)} has the best {labels.title(metric)}. Against {baseline}: {change}"
+        sentences = [f"{lead}; {_sure(metric, group)}."]
     else:
-        lead = f"{isolated(best)} has the best {label}. Against {baseline}: {change}"
-    sentences = [f"{lead}; {_sure(metric, group)}."]
+        lead = f"{baseline} has the best {labels.title(metric)}. The nearest to it is {isolated(best)}: {change}"
+        sentences = [f"{lead}; {_sure(metric, group)}."]
     if same := [labels.title(name) for name in metrics if name in there and not _differs(every, name)]:
         sentences.append(f"No difference in {', '.join(same)}.")
-    if sign * means[best] <= 0:
+    if not best_is:
         return sentences
     return [*sentences, *_losses(every, ranked, metric, best, metrics, others)]
+
+
+def _undecided(rows: Sequence[Row]) -> bool:
+    """True where intervals are known and no difference is significant: no value is called the best then."""
+    return all(row["low"] is not None for row in rows) and not any(row["significant"] for row in rows)
 
 
 def _losses(

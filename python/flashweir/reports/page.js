@@ -4,6 +4,7 @@
   const PRINT_WIDTH = 680; // A4 and Letter less margins, in CSS pixels
   const NARROW = 520;
   const BESIDE = 90; // of a figure's height: what is above and below its plot, without a legend
+  const SLACK = 16; // of a plot's height: it grows when legend and marks take more than this of it
   const root = document.documentElement;
   const darkMode = matchMedia("(prefers-color-scheme: dark)");
   const coarse = matchMedia("(pointer: coarse)");
@@ -48,8 +49,7 @@
   }
 
   // The figure of a plot for its width and for the colours of now.
-  function prepared(plot, width) {
-    const { data, layout } = flashweir.figure(plot);
+  function prepared(plot, width, { data, layout } = flashweir.figure(plot)) {
     // Idle time is as quiet as the page is light or dark.
     for (const { marker = {}, colorscale = [] } of data) {
       if (marker.color === plot.dataset.idle) marker.color = colour("idle");
@@ -71,7 +71,7 @@
     }
     if (layout.scene) {
       // Three dimensions have no axes at their sides. On a narrow page the eye steps back, so that all of it is seen.
-      if (narrow) for (const along of ["x", "y", "z"]) layout.scene.camera.eye[along] *= 1.35;
+      if (narrow) for (const along of ["x", "y", "z"]) layout.scene.camera.eye[along] *= 1.6;
       layout.height = Math.min(layout.height, Math.max(360, width));
       layout.margin = { l: 0, r: 0, t: 30, b: 0 };
       return { data, layout, title };
@@ -139,7 +139,7 @@
       modeBarButtons: [drawn.get(plot).layout.scene ? spatial : zoom, own] };
   }
 
-  // Draws or draws again. How much room legend, names and marks take is known only then: the figure grows by it.
+  // Draws or draws again. Legend, names and marks may take more room than was guessed: the figure then grows by it.
   function draw(plot, width = plot.clientWidth) {
     try {
       attempt(plot, width);
@@ -157,7 +157,7 @@
     said.className = "note unable";
     said.textContent = reason;
     plot.append(said);
-    plot.style.minHeight = "0";
+    Object.assign(plot.style, { height: "", minHeight: "0" });
   }
 
   let spatial = null;
@@ -199,20 +199,19 @@
     const still = plot.querySelector(".still");
     if (still) still.remove();
     const height = figure.layout.height;
+    figure.layout.height = needed(figure, width);
     (plot.data || []).forEach((trace, index) => {
       if (trace.visible !== undefined && figure.data[index]) figure.data[index].visible = trace.visible;
     });
     drawn.set(plot, figure);
-    figure.layout.height = height + legendGuess(figure, width);
     Plotly.react(plot, figure.data, figure.layout, config(plot));
     const missing = Math.round(height - BESIDE - plot._fullLayout._size.h);
-    if (Math.abs(missing) > 2) Plotly.relayout(plot, { height: figure.layout.height + missing });
-    plot.style.minHeight = "0";
+    if (missing > SLACK) Plotly.relayout(plot, { height: figure.layout.height + missing });
+    Object.assign(plot.style, { height: "", minHeight: "0" });
     marks(plot);
     if (!plot.dataset.drawn) {
       plot.on("plotly_relayout", () => marks(plot));
       plot.on("plotly_afterplot", () => reachable(plot));
-      flashweir.values(plot);
     }
     reachable(plot);
     plot.dataset.drawn = "yes";
@@ -229,18 +228,44 @@
     }
   }
 
-  // No less than what the legend will need: plotly refuses a plot of which the legend leaves nothing.
-  function legendGuess({ data, layout }, width) {
-    if (!layout.showlegend) return 0;
-    let [rows, used] = [1, 0];
-    for (const trace of data) {
-      if (trace.showlegend === false || !trace.name) continue;
-      const lines = trace.name.split("<br>");
-      const room = 60 + 9 * Math.max(...lines.map((line) => line.length));
-      if (used + room > width - 24) [rows, used] = [rows + lines.length, 0];
-      used += room;
+  // Height of a figure with its legend, turned marks and the further lines of a title, known before it is drawn.
+  function needed({ data, layout }, width) {
+    const { height, xaxis, yaxis } = layout;
+    if (layout.scene) return height;
+    const longest = (axis) => Math.max(0, ...(axis.ticktext || []).map((text) => characters(text).length));
+    const room = width - 60 - 7 * longest(yaxis);
+    const each = room / (xaxis.ticktext || [0]).length;
+    const marks = longest(xaxis);
+    const turned = 7 * marks + 8 < each ? 0 : each > 28 ? 3.5 * marks : 7 * marks - 12;
+    const lines = xaxis.title.text.split("<br>").length - 1;
+    const bar = data.some((trace) => trace.colorbar?.orientation === "h") ? 42 : 0;
+    return Math.ceil(height + legendGuess(data, layout, room) + turned + 17 * lines + bar);
+  }
+
+  // Takes the room of a figure that is not drawn yet: what lies below it stays where it is.
+  function reserve(plot) {
+    const width = plot.clientWidth;
+    if (!width || drawn.has(plot)) return;
+    try {
+      const figure = prepared(plot, width, flashweir.outline(plot));
+      if (!figure.layout.scene || webgl()) {
+        Object.assign(plot.style, { height: `${needed(figure, width)}px`, minHeight: "0" });
+      }
+    } catch {
+      // Drawing it will say why.
     }
-    return 24 * rows;
+  }
+
+  // No less than what the legend will need: plotly refuses a plot of which the legend leaves nothing.
+  function legendGuess(data, layout, room) {
+    if (!layout.showlegend) return 0;
+    const names = data.filter((trace) => trace.showlegend !== false && trace.name).map((trace) => trace.name.split("<br>"));
+    const columns = Math.max(1, Math.floor(room / (50 + 8 * Math.max(0, ...names.flat().map((line) => line.length)))));
+    let height = 4;
+    for (let at = 0; at < names.length; at += columns) {
+      height += 20 * Math.max(...names.slice(at, at + columns).map((lines) => lines.length));
+    }
+    return height;
   }
 
   const redraw = (width) => drawn.forEach((_, plot) => draw(plot, width));
@@ -253,7 +278,6 @@
       if (!drawn.has(entry.target)) draw(entry.target);
     }
   }, { rootMargin: "600px 0px" });
-  plots.forEach((plot) => near.observe(plot));
   darkMode.addEventListener("change", () => redraw());
 
   let printing = false;
@@ -262,6 +286,7 @@
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (printing) return;
+      plots.forEach(reserve);
       drawn.forEach((figure, plot) => { if (figure.layout.width !== plot.clientWidth) draw(plot); });
     }, 150);
   });
@@ -285,6 +310,7 @@
   for (const figures of groups.values()) {
     const choose = (at) => {
       figures.forEach((figure, place) => { figure.hidden = place !== at; });
+      reserve(figures[at].querySelector(".plot"));
       figures[at].querySelector("select").focus();
     };
     figures.forEach((figure, at) => {
@@ -298,6 +324,8 @@
       figure.hidden = at > 0;
     });
   }
+
+  plots.forEach((plot) => { flashweir.values(plot); reserve(plot); near.observe(plot); });
 
   // Rows that are shown as blocks are still rows for those who hear them.
   const cards = matchMedia("(max-width: 640px)");

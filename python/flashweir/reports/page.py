@@ -38,7 +38,9 @@ _NOTHING = "-"
 _NUMBER_STARTS = tuple("0123456789+-")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DOT = re.compile(r"(?<=\w)\.(?=[A-Za-z])", re.ASCII)
-_BREAK = re.compile(r"(?<=[,:=/+_])(?=\S)")
+_OPENING = ".\u200b"
+# Behind signs, but not within 5,000.
+_BREAK = re.compile(r"(?<=[,:=/+_])(?=\S)(?!(?<=\d,)\d{3}(?!\d))")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # From here on, more digits than the number's own say nothing.
 _LARGE = 10_000
@@ -204,8 +206,9 @@ def _row(row: Sequence[Content], numeric: Sequence[bool], places: Sequence[int |
 
 def _card_labels(anchor: str, columns: Sequence[str]) -> str:
     """Headings beside the cells, for narrow windows, where each row is a block of its own."""
-    rules = (f'[aria-labelledby="{anchor}"] tbody tr > :nth-child({at})::before{{content:"{_css(name)}"}}'
-             for at, name in enumerate(columns, start=1))  # fmt: skip
+    broken = [_css(_DOT.sub(_OPENING, name)) for name in columns]
+    rules = (f'[aria-labelledby="{anchor}"] tbody tr > :nth-child({at})::before{{content:"{name}"}}'
+             for at, name in enumerate(broken, start=1))  # fmt: skip
     return f"<style>@media screen and (max-width: 640px) {{\n{_lines(rules)}\n}}</style>\n"
 
 
@@ -295,11 +298,22 @@ def _figure(name: str, chart: Chart, *, first: bool) -> str:
 
 
 def _data(name: str, chart: Chart) -> str:
-    data = _json(figure(chart))
+    drawn = figure(chart)
+    data = _json(drawn)
     if len(data) < _LARGE_FIGURE:
         return f'<script type="application/json" id="{name}-plot-data">{data}</script>'
     packed_data = pack(data.encode())
-    return f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}">{packed_data}</script>'
+    outline = escape(_json({**drawn, "data": [_outline(trace) for trace in drawn["data"]]}))
+    return (
+        f'<script type="text/plain" id="{name}-plot-data" data-size="{len(data)}" data-outline="{outline}">'
+        f"{packed_data}</script>"
+    )
+
+
+def _outline(trace: dict[str, Any]) -> dict[str, Any]:
+    """A trace without its values: what says how high the figure will be."""
+    kept: dict[str, Any] = {key: trace[key] for key in ("name", "showlegend", "colorbar") if key in trace}
+    return {**kept, "z": []}
 
 
 def describe(chart: Chart) -> str:

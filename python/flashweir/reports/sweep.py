@@ -173,6 +173,8 @@ def _compared(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> "pl.
 
 def _comparison(found: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> list[Block]:
     """A row a difference, with what decides first: by how much, and how sure."""
+    if found.is_empty():
+        return [Text(f"{meta['compare']}: no two values have runs of the same seed and setting; nothing is compared.")]
     others = [axis for axis in meta["axes"] if axis["name"] != meta["compare"] and axis["name"] in found.columns]
     rows: list[list[Content]] = []
     significant = 0

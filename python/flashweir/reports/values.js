@@ -6,6 +6,11 @@ window.flashweir = window.flashweir || {};
     const held = document.getElementById(`${plot.id}-data`);
     return JSON.parse(held.dataset.size ? flashweir.unpacked(held) : held.textContent);
   };
+  // The same without its values, where those are packed.
+  flashweir.outline = (plot) => {
+    const { outline } = document.getElementById(`${plot.id}-data`).dataset;
+    return outline ? JSON.parse(outline) : flashweir.figure(plot);
+  };
   flashweir.values = values;
 
   function values(plot) {

@@ -236,13 +236,14 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
 
 
 def _finding(found: "Reproduction") -> str:
-    """Counts of values and claims that hold, and the names of those that do not."""
+    """Counts of values and claims that hold, experiments left out, and the names of those that do not hold."""
     wrong = [str(row["name"]) for row in found.rows if row["ok"] is False]
     wrong += [f"the claim “{row['claim']}”" for row in found.shapes if row["ok"] is False]
     more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
     outside = f" Not within tolerance: {', '.join(wrong[:_NAMED])}{more}." if wrong else ""
     quick = " Quick runs: smaller drives, shorter streams." if found.quick else ""
-    return f"{opening(found)}. {summary(found)}.{outside}{quick}"
+    skipped = f" {len(found.skipped)} experiments were not run." if found.skipped else ""
+    return f"{summary(found)}.{skipped}{outside}{quick}"
 
 
 def _title(found: "Reproduction") -> str:

@@ -172,6 +172,18 @@ class Ageing(Section):
     moved_units: Annotated[int, Field("mapping units that both copied; `gc.programs` has them, too", "units")]
 
 
+class Trim(Section):
+    """TRIMs with a granularity or a backlog."""
+
+    deferred_pages: Annotated[int, Field("that TRIMs left for later", "pages")]
+    idle_pages: Annotated[int, Field("forgotten while the drive was idle", "pages")]
+    must_pages: Annotated[int, Field("forgotten while a TRIM waited for it", "pages")]
+    rewritten_pages: Annotated[int, Field("written again before they were forgotten", "pages")]
+    backlog_pages: Annotated[int, Field("that wait at the end", "pages")]
+    waited: Annotated[int, Field("that waited for the backlog", "TRIMs")]
+    kept_bytes: Annotated[int, Field("of TRIMs that kept their data, being no whole range of the granularity", "bytes")]
+
+
 class Unmapped(Section):
     """Reads where nothing is."""
 

@@ -173,6 +173,10 @@ class Run(Section):
         drive.Ageing, Field("with `ageing.kind`: pages of flash that needed more than one reading", optional=True)
     ]
     slc: Annotated[cache.Slc, Field("with `slc.kind`: pages into the SLC cache and out of it", optional=True)]
+    trim: Annotated[
+        drive.Trim,
+        Field("with `trim.granularity` or `trim.backlog` ([TRIM](../concepts/trim.md))", optional=True),
+    ]
     zones: Annotated[
         zoned.Zones, Field("with `ftl.kind=zones`: zones, and amplification by host and drive", optional=True)
     ]

@@ -61,7 +61,7 @@ def said(found: Search) -> str:
     for name, direction in found.goals.items():
         if best:
             end = (min if direction == "min" else max)(best, key=lambda one: one.goals[name])
-            ends.append(f"{labels.title(name)} {end.goals[name]:,.4g} (design {end.order})")
+            ends.append(f"{labels.title(name)} {finding.value(name, end.goals[name])} (design {end.order})")
     size = f"{len(best)} designs on the Pareto front" if len(best) != 1 else "1 design on the Pareto front"
     text = f"{found.name}: {size}{limits}, of {len(found.found)} that ran and {found.grid:,} in the grid."
     return f"{text} The best of each goal: {'; '.join(ends)}." if ends else text

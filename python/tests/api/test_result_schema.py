@@ -46,6 +46,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "superblocks": {"set": {"capacity": "1GiB", "dies": 4, "page": "16KiB", "pages_per_block": 32, "op_ratio": None,
                             "ftl.map_unit": "4KiB", "buffer.bytes": "2MiB", "alloc.kind": "superblock"}},
     "zones": {"set": {"ftl.kind": "zones"}},
+    "ageing cells": {"set": {"ageing.kind": "power-law", "ageing.cycles": 2000}},
+    "backlog of TRIMs": {"set": {"trim.backlog": 8}},
     "cache": {"workload": "sequential:span=512MiB,size=128KiB,count=400,write=1", "device": "consumer-tlc",
               "set": {"capacity": None, "op_ratio": None}},
 }  # fmt: skip

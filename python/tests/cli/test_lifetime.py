@@ -1,6 +1,7 @@
 """`flashweir lifetime`: endurance against arithmetic, against full runs, and what is written."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,10 @@ def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None
     text = path.read_text("utf-8")
     for title in ("Erases of a block", "Write amplification over life", "Spare blocks left", "Mean latency over life"):
         assert title in text
+    table = text[text.index("Points of the curve</p>") :]
+    for row in ("written by the host", "erases of the most erased block", "spare blocks left", "mean write latency"):
+        assert f'<th scope="row">{row}</th>' in table, row
+    assert re.search(r"written by the host</th>.*<td class=\"n\"[^>]*>[0-9.]+ [MGT]B</td></tr>", table), "with a unit"
 
 
 def refused_here(*args: str) -> str:

@@ -31,7 +31,8 @@ def test_a_run_imports_neither_other_commands_nor_a_validation_library(tmp_path:
 
 def test_help_and_unknown_commands_know_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _asked(["--quiet", "simulate", "x"]) == ("simulate",)
-    for given in ([], ["--help"], ["nothing"], ["--version"]):
+    assert _asked(["--version"]) == ()
+    for given in ([], ["--help"], ["nothing"]):
         assert set(_asked(given)) == set(COMMANDS)
     monkeypatch.setitem(os.environ, VARIABLE, "complete_bash")
     assert set(_asked(["simulate", ""])) == set(COMMANDS)

@@ -8,7 +8,7 @@ from conftest import SMALL_DRIVE
 
 from flashweir import ConfigError
 from flashweir.policies import grammar
-from flashweir.policies.grammar import completed, crossed, parse, read
+from flashweir.policies.grammar import DEFAULT, completed, crossed, parse, read
 from flashweir.policies.setup import spec_of
 
 WORK = "random:span=32MiB,size=4KiB,count=500"
@@ -56,6 +56,10 @@ def test_what_is_no_policy_is_said(given: Any, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read(given)
     assert message in str(refused.value)
+
+
+def test_every_default_policy_is_read() -> None:
+    assert list(read("default")) == list(DEFAULT)
 
 
 def test_policies_come_as_texts_mappings_and_files(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from flashweir.probing.path import Path as PathTo
 
 __all__ = ["loop"]
 
+NO_HITS = ratios.Span(0.0, 0.0, 0.0)
 SIM = "sim:slc-2006,capacity=24MiB,channels=2,dies=2,op_ratio=0.3125,buffer.bytes=128KiB"
 
 
@@ -152,7 +153,7 @@ def test_what_can_not_be_is_no_answer() -> None:
 
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:
     answers = answers_of(page=4096, **{"timing.read": "60000ns", "timing.program": "800000ns"}, planes=1)
-    calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0), cells())
+    calibrated(answers, path(overhead_ns=50_000, jitter_ns=20_000), buffer_of(0), NO_HITS, cells())
     assert answers[0]["sure"] == 0.5
     assert answers[1]["sure"] <= 0.5
     assert "is below the 70 us" not in str(answers[2].get("how"))
@@ -163,14 +164,14 @@ def test_times_of_a_drive_whose_pages_move_are_those_of_its_dies() -> None:
     answers = answers_of(page=4096, **{"timing.read": "193000ns", "timing.program": "9ns", "timing.bus": 0.0})
     answers[0]["sure"] = 0.3
     seen = cells(page=16_384, die_ns=400_000.0, read_ns=400_000.0, transfer_ns=40_960.0, program_ns=1_040_960.0)
-    changed = calibrated(answers, path(), buffer_of(0), seen)
+    changed = calibrated(answers, path(), buffer_of(0), NO_HITS, seen)
     assert [answer["value"] for answer in answers] == [16_384, "400000ns", "1000000ns", 2.5]
     assert set(changed) == {"page", "timing.read", "timing.program", "timing.bus"}
     # Times that can't be separated widen the interval to both.
     answers = answers_of(**{"timing.read": "193000ns"})
     times = {"host_read_ns": 110_000.0, "nothing_ns": 10_000.0, "die_ns": 60_000.0, "read_ns": 60_000.0}
     exchanged = cells(**times, transfer_ns=40_000.0, parts=0.4)
-    calibrated(answers, path(), buffer_of(0), exchanged)
+    calibrated(answers, path(), buffer_of(0), NO_HITS, exchanged)
     assert (answers[0]["low"], answers[0]["high"]) == ("40000ns", "60000ns")
 
 
@@ -178,9 +179,29 @@ def test_two_measurements_of_a_buffer() -> None:
     sures = []
     for other in (1 << 20, 4 << 20):
         answers = answers_of(**{"buffer.bytes": 1 << 20})
-        calibrated(answers, path(), buffer_of(other), cells())
+        calibrated(answers, path(), buffer_of(other), NO_HITS, cells())
         sures.append(answers[0]["sure"])
     assert sures[0] > sures[1]
+
+
+def test_a_buffer_that_is_read_back_replaces_that_of_bursts() -> None:
+    answers = answers_of(**{"buffer.bytes": 4 << 20})
+    changed = calibrated(answers, path(), buffer_of(1 << 20), ratios.Span(1e6, 0.9e6, 1.1e6), cells())
+    assert changed["buffer.bytes"]["value"] == 1_000_000
+    assert (answers[0]["low"], answers[0]["high"]) == (900_000, 1_100_000)
+    assert answers[0]["evidence"] == "read back, one agrees, quiet"
+    # Bursts that lie within the interval are finer than it.
+    answers = answers_of(**{"buffer.bytes": 1 << 20})
+    calibrated(answers, path(), buffer_of(4 << 20), ratios.Span(1e6, 0.9e6, 1.1e6), cells())
+    assert (answers[0]["value"], answers[0]["low"], answers[0]["high"]) == (1 << 20, 900_000, 1_100_000)
+
+
+def test_a_part_that_is_read_back_replaces_no_bursts_of_a_regular_drive() -> None:
+    answers = answers_of(planes=1, **{"buffer.bytes": 1 << 20})
+    for sure, value in ((0.9, 1 << 20), (0.3, 100_000)):
+        answers[0]["sure"] = sure
+        calibrated(answers, path(), buffer_of(1 << 20), ratios.Span(1e5, 1e5, 1e5), cells())
+        assert answers[1]["value"] == value
 
 
 def test_sure_is_the_share_that_was_right(monkeypatch: pytest.MonkeyPatch) -> None:

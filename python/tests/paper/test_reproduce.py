@@ -211,6 +211,9 @@ def test_page_and_figures(root: Path, tmp_path: Path) -> None:
     page, figures = tmp_path / "page.html", tmp_path / "figures"
     run(root, "sample", "--quick", "--html", str(page), "--figures", str(figures), "--format", "png")
     text = page.read_text(encoding="utf-8").replace("<wbr>", "")
+    lead = text[text.index('<p class="lead">') : text.index("</p>", text.index('<p class="lead">'))]
+    assert lead.count("sample:") == 1, "counts once, of values and of claims"
+    assert "values within tolerance" in lead
     assert "copies@greedy,10%" in text
     assert "What it shows." in text
     assert 'id="figure-1-plot"' in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves
-from test_report_browser import axis_range, context, files, page, plot, show, wait
+from test_report_browser import ALL_DRAWN, axis_range, context, files, page, plot, show, wait
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.reports import page as report
@@ -67,6 +67,17 @@ def test_a_band_that_reaches_below_a_log_axis_has_its_shape(page: Page, tmp_path
     assert page.evaluate(f"{plot('band')}.layout.yaxis.tickmode") == "array"
     page.evaluate(f"Plotly.relayout({plot('band')}, {{'yaxis.range': [2, 2.1]}})")
     wait(page, f"{plot('band')}.layout.yaxis.tickmode === 'auto'")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_drawing_a_figure_moves_nothing(page: Page, files: dict[str, Path], width: int) -> None:
+    tops = "[...document.querySelectorAll('h2, h3, .caption, th, .more')].map((one) => one.getBoundingClientRect().top)"
+    page.set_viewport_size({"width": width, "height": 300})
+    page.goto(files["all"].as_uri())
+    before = page.evaluate(f"[scrollTo(0, 0), {tops}][1]")
+    assert not page.evaluate(ALL_DRAWN), "figures far below are not drawn yet"
+    show(page, files["all"], width)
+    assert page.evaluate(f"[scrollTo(0, 0), {tops}][1]") == pytest.approx(before, abs=1)
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

@@ -139,6 +139,31 @@ def test_no_column_is_clipped_on_paper(page: Page, written: Path) -> None:
     page.emulate_media(media="screen")
 
 
+def test_short_headings_are_whole_on_paper(page: Page, tmp_path: Path) -> None:
+    columns = ["workload", "policy", "IOPS", *(f"write latency ({name})" for name in ("p50", "p95", "p99", "p99.9")),
+               "runs", "failed", "seeds", "state"]  # fmt: skip
+    row = ["zipf:span=48MiB,size=4KiB,count=3000,write=0.7", "fast+none", "1,460 ± 29", *["902.7 ± 2.2 us"] * 4,
+           3, 0, 2, "feasible"]  # fmt: skip
+    report.write(
+        tmp_path / "paper.html", "Paper", [Section("Settings", [Table("Settings", columns, [row], fits=True)])]
+    )
+    page.set_viewport_size({"width": 690, "height": 980})
+    page.goto((tmp_path / "paper.html").as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate(BROKEN.replace("td:not(.any), tbody th:not(.any)", "thead th")) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(media="screen")
+
+
+def test_labels_of_cards_are_broken_behind_dots(page: Page, tmp_path: Path) -> None:
+    columns, row = ["design", "iops", "cost", "latency_us.write.p99"], [1, 2, 3, 4.5]
+    report.write(tmp_path / "cards.html", "Cards", [Section("Front", [Table("Front", columns, [row])])])
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto((tmp_path / "cards.html").as_uri())
+    label = "getComputedStyle(document.querySelector('tbody tr > :nth-child(4)'), '::before').content"
+    assert page.evaluate(label) == '"latency_us.\u200bwrite.\u200bp99"'
+
+
 def test_a_list_chooses_the_setting_that_is_shown(page: Page, written: Path) -> None:
     page.goto(written.as_uri())
     shown = "[...document.querySelectorAll('figure[data-group]')].filter((one) => !one.hidden).map((one) => one.id)"

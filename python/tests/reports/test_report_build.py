@@ -210,6 +210,20 @@ def test_a_sweep_with_failures_and_a_comparison() -> None:
     page.render("sweep", sections)
 
 
+def test_one_policy_alone_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Statistics, "compare", lambda *_, **__: pl.DataFrame())
+    (said,) = blocks(sweep.report_of_sweep(frame(), {**META, "compare": "gc.victim"}), "Comparison")
+    assert isinstance(said, Text)
+    assert "nothing is compared" in said.text
+
+
+def test_numbers_are_not_broken_behind_commas() -> None:
+    shown = page.render(
+        "t", [Section("s", [Table("t", ["from"], [["5 ms for 5,000 pages, of gc.victim=fifo,seed=1"]])])]
+    )
+    assert "5,000 pages, of gc.victim=<wbr>fifo,<wbr>seed=<wbr>1" in shown
+
+
 def test_settings_have_means_with_intervals() -> None:
     summary = table(sweep.report_of_sweep(frame(), META), "All settings")
     assert summary.columns == ["gc.victim", "buffer.bytes", "IOPS", "gc share", "runs", "failed"]

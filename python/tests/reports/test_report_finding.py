@@ -39,11 +39,22 @@ def test_the_first_metric_that_differs_decides() -> None:
 
 
 def test_of_one_comparison_it_is_said_once_whether_it_is_sure() -> None:
-    for significant, verdict in ((True, "a significant difference (5 %, Holm)"), (False, "no significant difference")):
+    for significant, verdict in ((True, "a significant difference (5 %, Holm)"), (False, "No significant difference")):
         one = row("write_amplification", "fifo", 0.25, significant=significant) | {"low": 0.2, "high": 0.3}
         said = " ".join(finding.of_comparison(pl.DataFrame([one]), ["write_amplification"], []))
         assert verdict in said
         assert "of 1" not in said
+
+
+def test_no_value_is_the_best_where_no_difference_is_significant() -> None:
+    known = {"low": -2.0, "high": 3.0}
+    rows = [row("iops", name, by) | known for name, by in (("fifo", 0.1), ("random", 0.2), ("fifo", -0.1))]
+    (sentence,) = finding.of_comparison(pl.DataFrame(rows), ["iops"], [])
+    assert sentence.startswith("No significant difference in IOPS in any of 3 comparisons (5 %, Holm).")
+    assert f"Best mean against {finding.isolated('greedy')}: {finding.isolated('random')}, +20 %" in sentence
+    assert "has the best" not in sentence
+    rows[0]["significant"] = True
+    assert "has the best" in finding.of_comparison(pl.DataFrame(rows), ["iops"], [])[0]
 
 
 def test_the_page_of_a_sweep_without_differences_says_so(tmp_path: Path) -> None:

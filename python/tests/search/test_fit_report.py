@@ -7,8 +7,9 @@ from conftest import flashweir
 from fit_samples import BASE, TABLES, written
 
 from flashweir import FlashweirError
-from flashweir.fitting.outcome import Compared, Fit
+from flashweir.fitting.outcome import Compared, Fit, KeyFound
 from flashweir.fitting.showing import curve, sections
+from flashweir.reports.model import Table
 
 
 def value(load: str, metric: str, measured: float, predicted: float | None) -> Compared:
@@ -41,6 +42,13 @@ def test_a_report_says_what_is_not_predicted() -> None:
     assert [one.title for one in found][1:] == ["Values"]
     assert "read p50 10.6%" in str(found[0].blocks[0])
     assert "1 of 4 values are not predicted." in str(found[0].blocks[1])
+
+
+def test_an_interval_of_a_key_is_in_plain_digits() -> None:
+    keys = [KeyFound("timing.program", 150_000, 148_500.0, 152_250.0, True, "fitted")]
+    table = next(block for block in sections(Fit("A", {}, POINTS, keys, {}, "m.toml", 4, 1))[-1].blocks
+                 if isinstance(block, Table))  # fmt: skip
+    assert table.rows[0][2] == "148,500 to 152,250"
 
 
 def test_the_command_writes_a_page(tmp_path: Path) -> None:

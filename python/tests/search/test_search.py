@@ -1,6 +1,7 @@
 """`flashweir search`: specs, evaluation, the same bytes, resuming, outputs."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,6 +243,10 @@ def test_the_command(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "Pareto front" in text
     assert "Dominated hypervolume over designs" in text
+    lead = re.search(r'<p class="lead">(.*)</p>', text)
+    assert lead is not None
+    assert re.search(r"The best of each goal: .*total cost [0-9.,]+ USD \(design", lead[1]), "in words, with a unit"
+    assert "e+" not in lead[1]
     done = command(written(tmp_path), "--budget", "8", "-o", tmp_path / "d", "--resume", "--json", out)
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text(encoding="utf-8"))

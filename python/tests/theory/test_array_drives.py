@@ -259,6 +259,16 @@ def test_the_buffer_absorbs_its_size() -> None:
         assert 256 * 1024 <= absorbed < 300 * 1024
 
 
+def test_half_a_buffer_makes_room_for_a_request_as_long_as_the_buffer() -> None:
+    # The first write is half of the buffer, which is not yet destaged on its own; the second one needs all of it.
+    drive = made(buffer_kib="16", mapping_kib="32", destage="full")
+    requests = writes(np.array([0, 64 << 10]))
+    requests["length"] = np.array([8 << 10, 16 << 10], np.uint64)
+    complete = drive.submit(requests)["complete_ns"]
+    assert complete[1] - complete[0] > 400_000  # a program
+    assert drive.used == drive.room
+
+
 def test_drives_are_drawn_by_seed_and_number() -> None:
     drawn = [drives.draw(3, number) for number in range(150)]
     assert drawn == [drives.draw(3, number) for number in range(150)]

@@ -211,6 +211,8 @@ class ArrayDrive:
     def _make_room(self, now: float) -> None:
         """Destages half of the buffer, or with a program for each die if it destages on idle."""
         if self.parameters.destage == "full":
+            # Half may already be free, and a request still too long for it.
+            self._destage(now)
             while self.waiting > self.room // 2:
                 self._destage(now)
             return

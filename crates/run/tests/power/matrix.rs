@@ -20,7 +20,7 @@ const REFRESH: [(&str, &str); 5] = [
 ];
 
 /// FTLs, with settings of their own.
-const FTLS: [(&str, &[(&str, &str)]); 28] = [
+const FTLS: [(&str, &[(&str, &str)]); 32] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -76,6 +76,36 @@ const FTLS: [(&str, &[(&str, &str)]); 28] = [
         "page",
         &[("alloc.kind", "dynamic"), ("gc.frontiers", "2"), ("wear.static_gap", "2"), ("op_ratio", "1")],
     ),
+    (
+        "page",
+        &[
+            ("trim.backlog", "3"),
+            ("trim.batch", "1"),
+            ("trim.page_time", "20us"),
+            ("trim.idle_after", "50us"),
+        ],
+    ),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("trim.granularity", "2KiB"),
+            ("trim.backlog", "8"),
+            ("trim.idle_after", "50us"),
+            ("op_ratio", "1"),
+        ],
+    ),
+    (
+        "page",
+        &[
+            ("alloc.kind", "superblock"),
+            ("alloc.parity", "3"),
+            ("ageing.kind", "power-law"),
+            ("ageing.cycles", "2500"),
+            ("ageing.retention", "300"),
+            ("op_ratio", "1"),
+        ],
+    ),
     ("log-block", &[]),
     ("log-block", &[("gc.throttle", "2")]),
     ("fast", &[]),
@@ -84,6 +114,7 @@ const FTLS: [(&str, &[(&str, &str)]); 28] = [
     ("kast", &[]),
     ("dftl", &[]),
     ("dftl", &REFRESH),
+    ("dftl", &[("trim.backlog", "3"), ("trim.idle_after", "50us")]),
     ("dftl", &[("ftl.cache_bytes", "512")]),
     ("dftl", &[("ftl.cache_bytes", "512"), ("gc.frontiers", "2"), ("wear.static_gap", "2")]),
     ("dftl", &[("ftl.cache_bytes", "128"), ("alloc.kind", "dynamic"), ("op_ratio", "2")]),

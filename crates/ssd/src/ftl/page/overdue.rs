@@ -55,7 +55,7 @@ impl PageFtl {
                     continue;
                 }
                 let due_ns = began_ns.saturating_add(limit_ns);
-                // What is left of a page that was programmed is padding.
+                // The rest of a page that was programmed is padding.
                 let next = self.rules.page_from(frontier.next);
                 let page = (frontier.block * per_block + next) / per_page;
                 if due_ns > now_ns || open > 0 || !may_end(unit, page) {
