@@ -1,7 +1,16 @@
 """Device file of a probe with the answers as they are after calibration."""
 
 import json
+import tomllib
 from typing import Any
+
+from flashweir import _native
+from flashweir._native import FlashweirError
+from flashweir.settings import flat
+
+_REQUEST = "random:span=4KiB,size=512B,count=1"
+# Shares of spare that are tried, least first, where the engine has no room in the spare that was found.
+_SPARES = (0.15, 0.2, 0.3, 0.5, 0.75, 1.0)
 
 
 def in_file(text: str, changed: dict[str, dict[str, Any]], extra: list[dict[str, Any]]) -> str:
@@ -19,3 +28,20 @@ def in_file(text: str, changed: dict[str, dict[str, Any]], extra: list[dict[str,
     lines += ["", "# No keys yet:"]
     lines += [f"# {one['key']} = {json.dumps(one['value'])} # sure: {one['sure']:.2f}; {one['how']}" for one in extra]
     return "\n".join(lines) + "\n"
+
+
+def spare_for(text: str) -> float | None:
+    """Share of spare with which the engine takes a file that it refuses; None if it takes it, or with no share."""
+    settings = flat(tomllib.loads(text))
+    if _is_taken(settings):
+        return None
+    found = float(str(settings.get("op_ratio", 0)))
+    return next((spare for spare in _SPARES if spare > found and _is_taken({**settings, "op_ratio": spare})), None)
+
+
+def _is_taken(settings: dict[str, object]) -> bool:
+    try:
+        _native.plan(json.dumps({"workloads": [{"spec": _REQUEST}], "overrides": settings}))
+    except FlashweirError:
+        return False
+    return True
