@@ -4,11 +4,8 @@ import json
 import tomllib
 from typing import Any
 
-from flashweir import _native
-from flashweir._native import FlashweirError
-from flashweir.settings import flat
+from flashweir.settings import flat, refusal
 
-_REQUEST = "random:span=4KiB,size=512B,count=1"
 # Shares of spare that are tried, least first, where the engine has no room in the spare that was found.
 _SPARES = (0.15, 0.2, 0.3, 0.5, 0.75, 1.0)
 
@@ -33,15 +30,8 @@ def in_file(text: str, changed: dict[str, dict[str, Any]], extra: list[dict[str,
 def spare_for(text: str) -> float | None:
     """Share of spare with which the engine takes a file that it refuses; None if it takes it, or with no share."""
     settings = flat(tomllib.loads(text))
-    if _is_taken(settings):
+    if refusal(settings) is None:
         return None
     found = float(str(settings.get("op_ratio", 0)))
-    return next((spare for spare in _SPARES if spare > found and _is_taken({**settings, "op_ratio": spare})), None)
-
-
-def _is_taken(settings: dict[str, object]) -> bool:
-    try:
-        _native.plan(json.dumps({"workloads": [{"spec": _REQUEST}], "overrides": settings}))
-    except FlashweirError:
-        return False
-    return True
+    larger = (spare for spare in _SPARES if spare > found)
+    return next((spare for spare in larger if refusal({**settings, "op_ratio": spare}) is None), None)
