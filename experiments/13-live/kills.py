@@ -89,7 +89,7 @@ class Client:
 
 @dataclass
 class Model:
-    """What a drive was promised: by block, the number of the last write, and of the last that was flushed."""
+    """Promises of the drive: for each block, the numbers of its last write and of its last write that was flushed."""
 
     written: list[int] = field(default_factory=lambda: [0] * BLOCKS)
     flushed: list[int] = field(default_factory=lambda: [0] * BLOCKS)

@@ -1,9 +1,14 @@
 """Settings of a drive as mappings: nested, or by dotted key."""
 
+import json
 import os
 from collections.abc import Mapping
 
+from flashweir import _native
 from flashweir._native import ConfigError
+
+# A workload that fits every drive.
+_REQUEST = "random:span=4KiB,size=512B,count=1"
 
 
 def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
@@ -15,6 +20,15 @@ def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
         elif value is not None:
             found[f"{prefix}{name}"] = os.fspath(value) if isinstance(value, os.PathLike) else value
     return found
+
+
+def refusal(settings: Mapping[str, object]) -> str | None:
+    """The engine's words on settings, by dotted key, that make no drive; None if they make one."""
+    try:
+        _native.plan(json.dumps({"workloads": [{"spec": _REQUEST}], "overrides": dict(settings)}))
+    except ConfigError as error:
+        return str(error).removeprefix("--set: ")
+    return None
 
 
 def chosen(settings: Mapping[str, object] | None, overrides: Mapping[str, object]) -> dict[str, object]:

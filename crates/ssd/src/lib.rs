@@ -49,7 +49,7 @@ pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights}
 pub use nand::probe::Recorded;
 pub use nand::{
     CommandRecord, CoreRecord, DieWork, DieWorkTimes, DirtyRecord, FullRecord, HoldRecord, IssueRecord,
-    LinkRecord, PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
+    LinkRecord, NO_DIE, PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
 pub use op::{
     Change, CommandKind, HostEntry, Image, Level as FlashLevel, LevelEntry, PageEntry, Purpose, TrimEntry,

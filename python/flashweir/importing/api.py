@@ -1,19 +1,16 @@
 """`import_drive`: another simulator's configuration in, a drive and the table of its keys out."""
 
-import json
 import os
 from typing import TypeAlias
 
-from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.arguments import in_python, is_utf8
 from flashweir.importing import femu, mqsim, nvmevirt, ssdsim
 from flashweir.importing.model import ImportedDrive, plain, shown
+from flashweir.settings import refusal
 from flashweir.whole import STANDARD
 
 _Path: TypeAlias = str | os.PathLike[str]
-# A workload that fits every drive.
-_PROBE = "random:span=4KiB,size=512B,count=1"
 # Kinds of configurations, and the simulators that they are of.
 KINDS = {"mqsim": "MQSim", "ssdsim": "SSDsim", "nvmevirt": "NVMeVirt", "femu": "FEMU"}
 
@@ -69,9 +66,6 @@ def import_drive(
 
 def _check(drive: ImportedDrive) -> None:
     """Refuses values that make no drive, in the words of the engine."""
-    spec = {"workloads": [{"spec": _PROBE}], "overrides": drive.settings}
-    try:
-        _native.plan(json.dumps(spec))
-    except ConfigError as error:
+    if reason := refusal(drive.settings):
         name = "options" if "=" in drive.file else plain(drive.file)
-        raise ConfigError(f"{name}: its values make no drive: {str(error).removeprefix('--set: ')}") from error
+        raise ConfigError(f"{name}: its values make no drive: {reason}")

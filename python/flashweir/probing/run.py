@@ -11,7 +11,7 @@ from flashweir.diagnosis.active.ratios import rounded
 from flashweir.diagnosis.active.session import MIB, STOPPED, Bench
 from flashweir.probing import cells
 from flashweir.probing.calibrated import calibrated, lone_block, trusted
-from flashweir.probing.device_file import in_file
+from flashweir.probing.device_file import in_file, spare_for
 from flashweir.probing.path import measured
 from flashweir.probing.plausible import withdrawn
 from flashweir.probing.questions import MAX_BYTES, asked, host_read
@@ -58,7 +58,13 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
     further = [answer.to_dict() for answer in own.further]
     for answer in further:
         trusted(answer, path, lone)
-    found["device_file"] = in_file(found["device_file"], changed, further)
+    text = in_file(found["device_file"], changed, further)
+    spare = spare_for(text)
+    share = next((answer for answer in found["answers"] if answer["key"] == "op_ratio"), None)
+    if spare is not None and share is not None:
+        share.update(value=spare, sure=0.0, how=f"{share['value']:g} leaves no room for so many planes and blocks")
+        text = in_file(found["device_file"], {**changed, "op_ratio": share}, further)
+    found["device_file"] = text
     found["answers"] += further
     found["requests"] += own.requests
     found["written_bytes"] += own.written_bytes

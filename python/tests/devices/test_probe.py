@@ -21,7 +21,7 @@ from flashweir.diagnosis.active.session import Course
 from flashweir.probing import learned, plausible
 from flashweir.probing.calibrated import calibrated
 from flashweir.probing.cells import Cells
-from flashweir.probing.device_file import in_file
+from flashweir.probing.device_file import in_file, spare_for
 from flashweir.probing.path import Path as PathTo
 
 __all__ = ["loop"]
@@ -149,6 +149,14 @@ def test_what_can_not_be_is_no_answer() -> None:
             assert kept == (value in good), answer
     text = in_file("page = 524800 # sure: 1.0; reads\n", {"page": {"value": 4096, "sure": 0.0, "how": "none"}}, [])
     assert tomllib.loads(text) == {"page": 4096}
+
+
+def test_a_device_file_has_spare_with_which_the_engine_takes_it() -> None:
+    # 18 planes of 911 pages need nine blocks of 128 pages each.
+    small = 'capacity = "64MiB"\nchannels = 9\nplanes = 2\npages_per_block = 128\nop_ratio = {}\n'
+    assert spare_for(small.format(0.1)) == 0.15
+    assert spare_for(small.format(0.15)) is None
+    assert spare_for('capacity = "64MiB"\nchannels = 0\n') is None, "no share makes a drive of it"
 
 
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:

@@ -26,6 +26,16 @@ const BASE: [(&str, &str); 11] = [
     ("precondition", "empty"),
 ];
 
+/// One die with an SLC cache that is folded when the die was idle for 1 ms.
+const CACHED: [(&str, &str); 6] = [
+    ("channels", "1"),
+    ("capacity", "256KiB"),
+    ("pages_per_block", "12"),
+    ("nand.cell", "tlc"),
+    ("slc.kind", "static"),
+    ("slc.fold_after", "1ms"),
+];
+
 /// The timeline of requests for a page each: time in ns, operation, page.
 fn timeline_of(settings: &[(&str, &str)], requests: &[(u64, char, u64)]) -> Trace {
     let dir = tempfile::tempdir().expect("a directory");
@@ -52,17 +62,8 @@ fn timeline_of(settings: &[(&str, &str)], requests: &[(u64, char, u64)]) -> Trac
 
 #[test]
 fn the_slc_cache_fills_page_by_page_and_folding_empties_it_block_by_block() {
-    // Two blocks of 4 pages in SLC mode on one die, filled by 8 writes; folded when the die was idle for 1 ms.
-    let settings = [
-        ("channels", "1"),
-        ("capacity", "256KiB"),
-        ("pages_per_block", "12"),
-        ("nand.cell", "tlc"),
-        ("slc.kind", "static"),
-        ("slc.static_blocks", "2"),
-        ("slc.when_full", "direct"),
-        ("slc.fold_after", "1ms"),
-    ];
+    // Two blocks of 4 pages in SLC mode, filled by 8 writes.
+    let settings = [&CACHED[..], &[("slc.static_blocks", "2"), ("slc.when_full", "direct")]].concat();
     let cached = TRANSFER + SLC_PROGRAM;
     let fold = SLC_READ + 2 * TRANSFER + PROGRAM;
     let begins = 8 * cached + MS;
@@ -84,15 +85,7 @@ fn the_slc_cache_fills_page_by_page_and_folding_empties_it_block_by_block() {
 
 #[test]
 fn a_request_parts_a_task_in_two() {
-    let settings = [
-        ("channels", "1"),
-        ("capacity", "256KiB"),
-        ("pages_per_block", "12"),
-        ("nand.cell", "tlc"),
-        ("slc.kind", "static"),
-        ("slc.static_blocks", "1"),
-        ("slc.fold_after", "1ms"),
-    ];
+    let settings = [&CACHED[..], &[("slc.static_blocks", "1")]].concat();
     let cached = TRANSFER + SLC_PROGRAM;
     let fold = SLC_READ + 2 * TRANSFER + PROGRAM;
     let begins = 4 * cached + MS;

@@ -1,6 +1,6 @@
 //! Levels of the flash that commands change, for timelines: blocks of superblocks that are not erased, and data in the SLC cache.
 //!
-//! What a command will do is known when it is made; when it has run, [`Levels::put_times`] adds the times. Nothing is checked here.
+//! Changes are noted when a command is made, without times; [`Levels::put_times`] adds these when it has run. Nothing is checked here.
 
 use std::collections::BTreeMap;
 

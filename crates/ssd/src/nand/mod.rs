@@ -29,8 +29,8 @@ pub(crate) use path::TimePath;
 pub(crate) use probe::Course;
 pub(crate) use probe::Probe;
 pub use probe::{
-    CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, PauseRecord,
-    QueueRecord, RequestRecord, TaskRecord, TransferRecord,
+    CommandRecord, CoreRecord, DirtyRecord, FullRecord, HoldRecord, IssueRecord, LinkRecord, NO_DIE,
+    PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
 pub(crate) use timing::TimingConfig;
 pub(crate) use transfer::Transfer;

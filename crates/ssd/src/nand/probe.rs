@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::die_use::{DieUse, DieWorkTimes};
 pub use super::on_the_way::{CoreRecord, LinkRecord};
-pub use super::records::{IssueRecord, RequestRecord, TaskRecord};
+pub use super::records::{IssueRecord, NO_DIE, RequestRecord, TaskRecord};
 use crate::op::{Command, CommandKind, HostEntry, LevelEntry, PageEntry, Purpose};
 use crate::stats::Parts;
 

@@ -43,10 +43,13 @@ impl RequestRecord {
     }
 }
 
+/// In the place of the die in records of steps that no die makes.
+pub const NO_DIE: u32 = u32::MAX;
+
 /// A step of a task: from when its commands were handed to the dies that make it until all commands were done that these had then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRecord {
-    /// The first of the dies.
+    /// The first of the dies; [`NO_DIE`] without any.
     pub die: u32,
     /// Number of dies.
     pub dies: u32,

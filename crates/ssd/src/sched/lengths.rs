@@ -27,18 +27,20 @@ impl Lengths {
 
     /// A piece has `more` commands more than before.
     pub(super) fn add(&mut self, piece: usize, more: usize) {
-        let mut at = piece;
-        while let Some(sum) = self.0.get_mut(at) {
-            *sum += more;
-            at |= at + 1;
-        }
+        self.change(piece, |sum| *sum += more);
     }
 
     /// A piece has `less` commands less than before.
     pub(super) fn take(&mut self, piece: usize, less: usize) {
+        self.change(piece, |sum| *sum -= less);
+    }
+
+    /// Changes all sums that have a piece.
+    #[inline]
+    fn change(&mut self, piece: usize, change: impl Fn(&mut usize)) {
         let mut at = piece;
         while let Some(sum) = self.0.get_mut(at) {
-            *sum -= less;
+            change(sum);
             at |= at + 1;
         }
     }

@@ -23,7 +23,7 @@ use crate::serve::shared::Shared;
 /// Threads of a client; each has every so many queues.
 const THREADS: usize = 4;
 
-/// See the module.
+/// A front end, its export and its memory.
 pub(super) struct Backend {
     shared: Arc<Shared>,
     export: usize,

@@ -23,7 +23,7 @@ const SEGMENT_BYTES: u32 = 256 << 10;
 /// Bytes of the configuration space that a front end may read.
 const SPACE_BYTES: usize = 256;
 /// Bytes of a sector.
-const SECTOR_BYTES: u32 = 512;
+const SECTOR_BYTES: u32 = flashweir_trace::SECTOR_BYTES as u32;
 
 /// Features of virtio that are offered.
 pub(super) fn features() -> u64 {

@@ -9,7 +9,7 @@ use super::request::Bad;
 /// Queues of a client.
 pub(super) const QUEUES: usize = 16;
 
-/// See the module.
+/// Outstanding requests of a front end, by queue, and the way to end it.
 #[derive(Default)]
 pub(in crate::serve) struct Link {
     state: Mutex<State>,

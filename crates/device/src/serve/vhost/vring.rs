@@ -10,7 +10,7 @@ use virtio_queue::Error as QueueError;
 
 use super::request::Shared;
 
-/// See the module.
+/// A ring whose events never block.
 #[derive(Clone)]
 pub(super) struct Vring(VringMutex<Shared>);
 

@@ -10,7 +10,7 @@ use super::Intake;
 use super::stations::TRIM_TAG;
 use crate::content::Content;
 use crate::error::RunError;
-use crate::nand::{Probe, TaskRecord, TimePath};
+use crate::nand::{NO_DIE, Probe, TaskRecord, TimePath};
 use crate::op::{PageSlice, Work};
 use crate::task::Urgency;
 use crate::trim::TrimConfig;
@@ -160,7 +160,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.flush(now, &mut self.array);
         if <A::Probe as Probe>::ON {
             let urgency = if step.is_must { Urgency::Must } else { Urgency::Idle };
-            let (die, start_ns) = (u32::MAX, step.start_ns);
+            let (die, start_ns) = (NO_DIE, step.start_ns);
             let record =
                 TaskRecord { die, dies: 0, unit: 0, work: Work::Trim, urgency, start_ns, end_ns: now };
             self.array.probe().task(record);

@@ -29,9 +29,12 @@ pub(super) const CELLS: [&[(&str, &str)]; 12] = [
     SLC[5],
 ];
 
-/// Cells that age, and three times none: of data that was there before, of reads, of cycles; lost pages; all of it, and times that
+/// Cells that age, and six times none: of data that was there before, of reads, of cycles; lost pages; all of it, and times that
 /// change with cycles; blocks that are moved because of their age, their reads, or both without waiting for idle dies.
-pub(super) const AGEING: [&[(&str, &str)]; 10] = [
+pub(super) const AGEING: [&[(&str, &str)]; 13] = [
+    &[],
+    &[],
+    &[],
     &[],
     &[],
     &[],

@@ -39,7 +39,7 @@ struct Ring {
     seen: u16,
 }
 
-/// See the module.
+/// A front end with rings in shared memory.
 pub(super) struct Front {
     pub(super) frontend: Frontend,
     pub(super) memory: GuestMemoryMmap,
