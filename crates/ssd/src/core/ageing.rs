@@ -21,6 +21,7 @@ use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, NOBODY, PageAt};
 use crate::sched::Pages;
+use crate::stats::Parts;
 
 /// Pages that are rebuilt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub(super) struct Rebuilds {
     waiting: Vec<Rebuild>,
     /// Commands by tag whose ends are still held back.
     commands: BTreeMap<u32, u32>,
+    /// Tags of which ends were held back at this instant, and where the time of each went.
+    held: (u64, Vec<(u32, Parts)>),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,9 +47,10 @@ struct Rebuild {
 
 impl<C: Content> Core<C> {
     /// A command of a tag is done. True if others are not that read a stripe for it: the end of one of these is to come for this.
+    /// Of ends of one instant `parts` becomes the largest, as of other commands of a request: their order does not count.
     #[inline]
-    pub(crate) fn is_rebuilding(&mut self, tag: u32) -> bool {
-        !self.rebuilds.commands.is_empty() && self.rebuilds.hold_back(tag)
+    pub(crate) fn is_rebuilding(&mut self, now_ns: u64, tag: u32, parts: &mut Option<Parts>) -> bool {
+        self.rebuilds.are_under_way() && self.rebuilds.hold_back(now_ns, tag, parts)
     }
 
     /// Notes what an operation reads, programs and erases, and makes its command as long as the age of the pages does. `crossing` as
@@ -280,15 +284,30 @@ impl<C: Content> Core<C> {
 }
 
 impl Rebuilds {
+    #[inline]
+    fn are_under_way(&self) -> bool {
+        !self.commands.is_empty() || !self.held.1.is_empty()
+    }
+
     #[cold]
     #[inline(never)]
-    fn hold_back(&mut self, tag: u32) -> bool {
-        let Some(left) = self.commands.get_mut(&tag) else { return false };
-        *left -= 1;
-        if *left == 0 {
-            self.commands.remove(&tag);
+    fn hold_back(&mut self, now_ns: u64, tag: u32, parts: &mut Option<Parts>) -> bool {
+        let (at_ns, held) = &mut self.held;
+        if *at_ns < now_ns {
+            *at_ns = now_ns;
+            held.clear();
         }
-        true
+        if let Some(left) = self.commands.get_mut(&tag) {
+            held.extend(parts.map(|own| (tag, own)));
+            *left -= 1;
+            if *left == 0 {
+                self.commands.remove(&tag);
+            }
+            return true;
+        }
+        let others = held.iter().filter(|(other, _)| *other == tag).map(|(_, parts)| *parts);
+        *parts = others.chain(*parts).max();
+        false
     }
 }
 
@@ -296,5 +315,25 @@ impl More {
     /// Reading and bus time of a command with this.
     fn on(self, command: &Command) -> (u64, u64) {
         (command.read_ns + self.array_ns, command.bus_ns + self.bus_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parts, Rebuilds};
+
+    #[test]
+    fn of_ends_of_one_instant_the_order_does_not_count() {
+        let [short, long] = [1, 2].map(|mapping| Some(Parts { mapping, ..Parts::default() }));
+        let last = |ends: [(u64, Option<Parts>); 2]| {
+            let mut rebuilds = Rebuilds { commands: [(7, 1)].into(), ..Rebuilds::default() };
+            let [first, mut second] = ends;
+            assert!(rebuilds.hold_back(first.0, 7, &mut first.1.clone()), "another one is to come");
+            assert!(!rebuilds.hold_back(second.0, 7, &mut second.1));
+            second.1
+        };
+        assert_eq!(last([(5, long), (5, short)]), long);
+        assert_eq!(last([(5, short), (5, long)]), long);
+        assert_eq!(last([(4, long), (5, short)]), short, "the last one decides");
     }
 }

@@ -325,7 +325,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.content.unstage(Stage::Buffer(slot));
             let now = self.array.now_ns();
             self.array.probe().dirty_pages(now, entry.channel, -1);
-            let left = entry.companions.into_iter().filter(|own| !self.core.is_rebuilding(ENTRY_TAG + own));
+            let left = entry
+                .companions
+                .into_iter()
+                .filter(|own| !self.core.is_rebuilding(now, ENTRY_TAG + own, &mut parts.clone()));
             leaving.extend(left);
             for tag in entry.waiters {
                 self.end_command(tag, parts);

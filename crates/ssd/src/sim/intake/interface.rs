@@ -122,9 +122,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// A command of flash is done: so are pages that went with it.
     pub(super) fn end_companions(&mut self, tag: u32, parts: Option<Parts>) {
+        let now = self.array.now_ns();
         let own: Vec<_> = self.companions.extract_if(.., |(with, _)| *with == tag).collect();
         for (_, companion) in own {
-            if self.core.is_rebuilding(companion) {
+            let mut parts = parts;
+            if self.core.is_rebuilding(now, companion, &mut parts) {
                 continue;
             }
             self.end_command(companion, parts);

@@ -314,8 +314,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Takes up what has ended, and lets go on whoever waits once everything of this instant has happened.
     #[inline(never)]
     fn take_up(&mut self) -> Result<(), RunError> {
-        while let Some((tag, parts)) = self.array.take_done() {
-            if self.core.is_rebuilding(tag) {
+        while let Some((tag, mut parts)) = self.array.take_done() {
+            if self.core.is_rebuilding(self.array.now_ns(), tag, &mut parts) {
                 continue;
             }
             match Tag::of(tag) {
