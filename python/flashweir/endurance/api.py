@@ -12,7 +12,8 @@ from flashweir._native import ConfigError
 from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
 from flashweir.arguments import check_path, in_python, shown
 from flashweir.endurance import ends, outcome
-from flashweir.endurance.cells import rating
+from flashweir.endurance.aged import aged
+from flashweir.endurance.cells import Rating, rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
 from flashweir.endurance.running import Simulated, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
@@ -46,7 +47,7 @@ def lifetime(
     device: AnyPath | Mapping[str, Any] | None = None,
     *,
     years: option.Years = 5.0,
-    temperature: option.Temperature = CELSIUS,
+    temperature: option.Temperature = None,
     cycles: option.Cycles = None,
     cell: option.Cell = None,
     block_cycles: option.BlockCycles = None,
@@ -93,7 +94,7 @@ def lifetime(
         {"years": years, "cycles": cycles, "block_cycles": block_cycles, "retention_days": retention_days,
          "price": price, "tolerance": tolerance}
     )  # fmt: skip
-    if not _is_number(temperature) or not -55 <= temperature <= 125:  # noqa: PLR2004 - flash works in no other
+    if temperature is not None and not (_is_number(temperature) and -55 <= temperature <= 125):  # noqa: PLR2004 - flash works in no other
         raise ConfigError(f"temperature {temperature}: expected degrees Celsius from -55 to 125")
     daily = None if per_day is None else _size(per_day, "per_day")
     code = None if ecc is None else _code(ecc)
@@ -103,7 +104,17 @@ def lifetime(
         scratch = Path(folder)
         plan, settings = _plan(workload, device, settings, {**read, "wrap": wrap}, scratch)
         streams = Streams(plan, read, scratch)
-        rated = rating(device, plan["config"], cell, cycles)
+        config = plan["config"]
+        ages = config["ageing"]["kind"] != "none"
+        if ages and ecc is not None:
+            raise ConfigError(f"ecc {ecc}: the drive has its own code: use ageing.ecc_bits and ageing.soft_bits")
+        if ages and temperature is not None:
+            settings = {**settings, "ageing.temperature": temperature}
+        celsius = config["ageing"]["temperature"] if temperature is None else temperature
+        rated = rating(device, config, cell, cycles)
+        used = float(config["ageing"]["cycles"]) if ages else 0.0
+        if used >= rated.cycles:
+            raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 
         stretches = dict.fromkeys(chosen_seeds, 0)
@@ -115,11 +126,12 @@ def lifetime(
             return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=settings)
 
         found = [
-            _of_seed(run, streams, seed, rated=rated.cycles, tolerance=tolerance, full=full) for seed in chosen_seeds
+            _of_seed(run, streams, seed, rated=rated.cycles - used, tolerance=tolerance, full=full, by_block=ages)
+            for seed in chosen_seeds
         ]
     result = found[0].result
-    stress = Stress(retention_days, temperature)
-    limits = _limits(result, rated, block_cycles, stress, code)
+    stress = Stress(retention_days, celsius)
+    limits = _limits(result, rated, block_cycles, stress, code, config if ages else None)
     request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
@@ -160,6 +172,7 @@ def _of_seed(
     rated: float,
     tolerance: float,
     full: bool,
+    by_block: bool,
 ) -> Simulated:
     """The course of one seed. A first short run says how much a cycle writes."""
     share = streams.share_of(_PROBED)
@@ -179,10 +192,19 @@ def _of_seed(
         rated=rated,
         tolerance=tolerance,
         full=full,
+        by_block=by_block,
     )
 
 
-def _limits(result: Result, rated: Any, block_cycles: float | None, stress: Stress, code: Code | None) -> "Limits":  # noqa: ANN401
+def _limits(
+    result: Result,
+    rated: Rating,
+    block_cycles: float | None,
+    stress: Stress,
+    code: Code | None,
+    config: Mapping[str, Any] | None,
+) -> "Limits":
+    """The drive's limits; `config` where its blocks age."""
     geometry = result.geometry
     blocks, pages = int(geometry.blocks), int(geometry.pages_per_block)
     used = -(-int(geometry.logical_pages) // pages)
@@ -203,6 +225,7 @@ def _limits(result: Result, rated: Any, block_cycles: float | None, stress: Stre
         stress=stress,
         code=code,
         why=why,
+        aged=aged(config, rated.cell.key, errors, blocks) if config is not None else None,
     )
 
 

@@ -67,6 +67,9 @@ def rating(device: object, config: Mapping[str, Any], cell: str | None, cycles: 
         ConfigError: there is no such cell, or the cycles are no number above 0.
     """
     kinds, presets = _table()
+    own = config.get("ageing", {})
+    if own.get("kind", "none") != "none":
+        cell, cycles = _of_ageing(own, cell, cycles)
     if cell is not None and cell not in kinds:
         raise ConfigError(f"cell {cell}: expected {', '.join(kinds)}")
     types = _page_types(config)
@@ -84,6 +87,20 @@ def rating(device: object, config: Mapping[str, Any], cell: str | None, cycles: 
     if cycles is not None:
         return Rating(cycles, "given", found, why)
     return Rating(found.cycles, f"typical of {found.name}", found, why)
+
+
+def _of_ageing(own: Mapping[str, Any], cell: str | None, cycles: float | None) -> tuple[str | None, float | None]:
+    """Cell and rated cycles as the keys of ageing have them, or as they are given.
+
+    Raises:
+        ConfigError: both say something else.
+    """
+    for key, given in (("cell", cell), ("rated_cycles", cycles)):
+        if given is not None and own[key] not in ("auto", given):
+            raise ConfigError(f"{key} {given}: the drive has ageing.{key} = {own[key]}")
+    of_drive = None if own["cell"] == "auto" else str(own["cell"])
+    rated = None if own["rated_cycles"] == "auto" else float(own["rated_cycles"])
+    return cell or of_drive, cycles if rated is None else rated
 
 
 def _page_types(config: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from flashweir.endurance.aged import Aged
 from flashweir.endurance.cells import Rating
 from flashweir.endurance.course import Course
 from flashweir.endurance.errors import Code, Stress, rate
@@ -28,7 +29,8 @@ _FAR = 1.5
 class Limits:
     """A drive's limits: blocks, spare blocks, cycles, code, and the conditions of data that is read.
 
-    `code` is None where errors are not known, with the reason in `why`.
+    `code` is None where errors are not known, with the reason in `why`. `aged` are the cells of a drive whose
+    blocks age: its own errors and code.
     """
 
     rating: Rating
@@ -40,6 +42,12 @@ class Limits:
     stress: Stress
     code: Code | None
     why: str
+    aged: Aged | None = None
+
+    @property
+    def used(self) -> float:
+        """Cycles of each block at the beginning."""
+        return self.aged.used if self.aged is not None else 0.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ class Ends:
 
 def found(course: Course, limits: Limits) -> Ends:
     """Every end of a course."""
-    rated = limits.rating.cycles
-    far = course.host_at("mean", _FAR * limits.block_cycles)
+    rated = limits.rating.cycles - limits.used
+    far = course.host_at("mean", _FAR * limits.block_cycles - limits.used)
     host: dict[str, float] = {}
     reasons: dict[str, str] = {}
     host["cycles"] = course.host_at("mean", rated)
@@ -68,7 +76,8 @@ def found(course: Course, limits: Limits) -> Ends:
         host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
     else:
         reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
-    errors = _first_uncorrectable(course, limits, far)
+    first = _first_of_aged if limits.aged is not None else _first_uncorrectable
+    errors = first(course, limits, far)
     if isinstance(errors, str):
         reasons["uncorrectable"] = errors
     else:
@@ -78,7 +87,7 @@ def found(course: Course, limits: Limits) -> Ends:
 
 def retired(course: Course, limits: Limits, host: float) -> float:
     """Expected blocks that are retired when `host` bytes are written."""
-    return limits.blocks * course.share_beyond(host, limits.block_cycles)
+    return limits.blocks * course.share_beyond(host, limits.block_cycles - limits.used)
 
 
 def spare_share(course: Course, limits: Limits, host: float) -> float | None:
@@ -120,14 +129,39 @@ def _first_uncorrectable(course: Course, limits: Limits, far: float) -> float | 
     return f"fewer than one is expected until the mean block has {cycles:,.0f} cycles"
 
 
+def _first_of_aged(course: Course, limits: Limits, far: float) -> float | str:
+    """Bytes written when the most erased block or the weakest one can't be read, or why there is no such time."""
+    aged = limits.aged
+    assert aged is not None  # noqa: S101 - as the caller has found
+    if course.slope("flash_reads", math.inf) <= 0:
+        return "nothing is read from flash"
+
+    def fails(host: float) -> bool:
+        stress = _stress(course, limits, host)
+        blocks = ((1.0, course.spread(host)[1]), (aged.weakest, course.at("mean", host)))
+        return any(
+            factor * rate(aged.errors, (aged.used + cycles) / limits.rating.cycles, stress) > aged.limit
+            for factor, cycles in blocks
+        )
+
+    found = _when(fails, far)
+    cycles = _FAR * limits.block_cycles
+    return found if found < far else f"every page can be read until the mean block has {cycles:,.0f} cycles"
+
+
+def _stress(course: Course, limits: Limits, host: float) -> Stress:
+    """Conditions of the data that is read there, with the reads of a block between two erases."""
+    slope = course.slope("mean", host) * limits.blocks
+    reads = course.slope("flash_reads", host) / slope if slope > 0 else 0.0
+    return replace(limits.stress, block_reads=reads, page_reads=reads / limits.pages_per_block)
+
+
 def _failure(course: Course, limits: Limits, host: float) -> float:
     """Probability that a codeword which is read can't be corrected, over blocks that are not retired."""
     errors, code = limits.rating.cell.errors, limits.code
     assert errors is not None  # noqa: S101 - there is a code only where there are errors
     assert code is not None  # noqa: S101
-    slope = course.slope("mean", host) * limits.blocks
-    reads = course.slope("flash_reads", host) / slope if slope > 0 else 0.0
-    stress = replace(limits.stress, block_reads=reads, page_reads=reads / limits.pages_per_block)
+    stress = _stress(course, limits, host)
     shares = [(place + 0.5) / _QUANTILES for place in range(_QUANTILES)]
     # The most erased block stands for itself alone.
     weighed = [(wear, 1 / _QUANTILES) for wear in course.quantiles(host, shares)]

@@ -161,7 +161,12 @@ def assumptions(limits: Limits, request: Request) -> list[str]:
         "Spare blocks serve the whole drive, and write amplification does not change with them.",
         "Differences between blocks go on growing as in the simulated stretches.",
     ]
-    if code is not None and rated.cell.errors is not None:
+    if limits.aged is not None:
+        found += [
+            "Bit errors and code are those of ageing.*: the most erased block or the weakest one decides.",
+            f"Data is {stress.days:g} days old when it is read, at {stress.celsius:g} C.",
+        ]
+    elif code is not None and rated.cell.errors is not None:
         source = "given" if code.source == "given" else f"leaves {UBER:g} errors a bit at that age, 30 days, 30 C"
         found += [
             f"Bit errors: {rated.cell.errors.source}; cycles scaled to the rating, Arrhenius with {ACTIVATION_EV} eV.",

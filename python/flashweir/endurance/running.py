@@ -47,7 +47,15 @@ class Simulated:
 
 
 def simulated(
-    run: Run, *, written: float, whole: bool, raw: int, rated: float, tolerance: float, full: bool
+    run: Run,
+    *,
+    written: float,
+    whole: bool,
+    raw: int,
+    rated: float,
+    tolerance: float,
+    full: bool,
+    by_block: bool = False,
 ) -> Simulated:
     """Runs stretches of growing length.
 
@@ -59,6 +67,7 @@ def simulated(
         rated: rated cycles, at which it ends.
         tolerance: relative change of write amplification up to which the drive is steady.
         full: simulates all of it, without extrapolation.
+        by_block: the most erased block decides, so its erases must be as predicted, too.
 
     Raises:
         ConfigError: the workload writes nothing.
@@ -76,6 +85,7 @@ def simulated(
         points.append(point)
         check = _check(points)
         settled = check is not None and check.difference <= tolerance
+        settled = settled and (not by_block or _most_is_predicted(points, tolerance))
         if point.mean >= rated or (settled and not full) or (not full and point.host >= _LONGEST * raw):
             break
         end = Course(points).host_at("mean", rated)
@@ -85,6 +95,12 @@ def simulated(
     if points[-1].mean <= points[-2].mean:
         raise ConfigError("the workload erases no block in what was simulated: it does not wear the drive")
     return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result)
+
+
+def _most_is_predicted(points: list[Snapshot], tolerance: float) -> bool:
+    """True if the pieces before the last one predict the erases of the most erased block at its end."""
+    last = points[-1]
+    return abs(fitted(points[:-1]).spread(last.host)[1] / last.most - 1) <= tolerance
 
 
 def _check(points: list[Snapshot]) -> Piece | None:

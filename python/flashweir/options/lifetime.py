@@ -12,8 +12,12 @@ def _positive(help: str, doc: str, metavar: str, flags: tuple[str, ...] = ()) ->
 
 Years = Annotated[float, _positive("Horizon, and the years of DWPD.", "horizon, and the years of DWPD.", "Y")]
 Temperature = Annotated[
-    float,
-    _positive("Temperature of the flash, in degrees Celsius.", "of the flash, in degrees Celsius.", "C"),
+    float | None,
+    _positive(
+        "Temperature of the flash, in degrees Celsius; default: that of the drive.",
+        "of the flash, in degrees Celsius; `ageing.temperature` of the drive (30) if not given.",
+        "C",
+    ),
 ]
 Cycles = Annotated[
     float | None,

@@ -258,3 +258,80 @@ def test_what_wears_nothing_is_refused() -> None:
         lifetime("random:span=64KiB,count=5000", buffer={"bytes": "1MiB"}, **DRIVE)
     with pytest.raises(ConfigError, match="seeds"):
         lifetime(RANDOM, seeds=0, **DRIVE)
+
+
+# Errors by cycles alone: a page is read again once, and lost from 601 of 1,000 rated cycles on.
+AGED: dict[str, Any] = {
+    "ageing.kind": "power-law",
+    "ageing.rated_cycles": 1000,
+    "ageing.epsilon": 0,
+    "ageing.alpha": 1 / 512 / (600.5 * 3),
+    "ageing.k": 1,
+    "ageing.beta": 0,
+    "ageing.gamma": 0,
+    "ageing.ecc_bits": 8,
+    "ageing.margin": 0,
+    "ageing.retries": 1,
+    "ageing.retry_gain": 0.5,
+    "ageing.soft_bits": 0,
+    "nand.codeword": "1KiB",
+}
+
+
+def _lost(workload: str, host: float, settings: dict[str, Any]) -> int:
+    """Uncorrectable pages of a run in which the host writes so many bytes, of four writes in five requests."""
+    requests = round(host / 4096 / 0.8)
+    run = simulate(workload.replace("count=5000", f"count={requests}"), seed=1, set=settings, **DRIVE)
+    assert run.counters.bytes.write == pytest.approx(host, rel=0.005)
+    pages: int = run.ageing.uncorrectable_pages
+    return pages
+
+
+@pytest.mark.parametrize(("workload", "at_most"), [(RANDOM, 0.6), (f"{HOT},write=0.8", 1.0)])
+def test_the_first_uncorrectable_read_of_a_drive_that_ages_is_that_of_the_full_run(
+    workload: str, at_most: float
+) -> None:
+    found = lifetime(workload, seeds=1, set=AGED, **DRIVE)
+    assert found.ended_by == "uncorrectable"
+    assert found.rated_cycles == 1000
+    assert found.simulated_share <= at_most
+    assert _lost(workload, 0.98 * found.tbw_bytes, AGED) == 0
+    assert _lost(workload, 1.02 * found.tbw_bytes, AGED) > 0
+
+
+def test_the_weakest_block_of_a_drive_that_ages_decides() -> None:
+    settings = {**AGED, "ageing.spread": 0.3}
+    found = lifetime(RANDOM, seeds=1, set=settings, **DRIVE)
+    # The median of the largest of 148 factors is exp(0.3 x 2.6) = 2.18; that of the run is another one.
+    assert found.curve[-1]["wear_mean"] == pytest.approx(600.5 / 2.18, rel=0.01)
+    assert _lost(RANDOM, 0.75 * found.tbw_bytes, settings) == 0
+    assert _lost(RANDOM, 1.4 * found.tbw_bytes, settings) > 0
+
+
+def test_data_of_a_drive_that_ages_is_lost_sooner_where_it_is_warm() -> None:
+    # Errors are those of cycles x days: at 25 degrees data of 30 days is lost from 900 cycles on.
+    law = {"ageing.alpha": 0, "ageing.beta": 1 / 512 / (900 * 3 * 30), "ageing.m": 1, "ageing.n": 1}
+    settings = {**AGED, **law}
+
+    def worst(**options: Any) -> float:
+        found = lifetime(RANDOM, seeds=1, set=settings, **options, **DRIVE)
+        assert found.ended_by == "uncorrectable"
+        cycles: float = found.curve[-1]["wear_max"]
+        return cycles
+
+    assert worst(temperature=25) == pytest.approx(900, rel=0.01)
+    assert worst(temperature=40) == pytest.approx(900 / acceleration(40), rel=0.02)
+    assert worst(temperature=25, retention_days=60) == pytest.approx(450, rel=0.01)
+
+
+def test_a_drive_that_ages_has_its_own_code_rating_and_cycles() -> None:
+    with pytest.raises(ConfigError, match=r"ecc 9/1KiB: the drive has its own code: use ageing\.ecc_bits"):
+        lifetime(RANDOM, ecc="9/1KiB", set=AGED, **DRIVE)
+    with pytest.raises(ConfigError, match=r"rated_cycles 900: the drive has ageing\.rated_cycles = 1000"):
+        lifetime(RANDOM, cycles=900, set=AGED, **DRIVE)
+    with pytest.raises(ConfigError, match=r"ageing\.cycles = 1000: blocks are at their 1000 rated cycles"):
+        lifetime(RANDOM, set={**AGED, "ageing.cycles": 1000}, **DRIVE)
+    # Half of the cycles are used: the other half is left until the rating, and 100 until the first page is lost.
+    found = lifetime(RANDOM, seeds=1, set={**AGED, "ageing.cycles": 500}, **DRIVE)
+    assert found.curve[-1]["wear_max"] == pytest.approx(100.5, rel=0.01)
+    assert found.ends.cycles / found.ends.uncorrectable == pytest.approx(500 / 100.5, rel=0.1)
