@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod ageing;
 mod allocator;
 mod alone;
 mod characterize;

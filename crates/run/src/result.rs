@@ -103,7 +103,7 @@ fn add_parts(result: &mut Value, measured: &Measured<'_>) {
     let stats = &measured.stats;
     crate::placement::add(result, measured.simulation, stats);
     if measured.config.ageing.is_on() {
-        result["ageing"] = json!(stats.counters.ageing);
+        result["ageing"] = crate::ageing::section(measured.simulation, stats, measured.config);
     }
     crate::slc::add(result, measured.simulation.slc(), &stats.counters.slc);
     crate::trim::add(result, measured.simulation.trim_backlog(), &stats.counters.trim);

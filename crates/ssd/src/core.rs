@@ -15,6 +15,7 @@ mod issue;
 mod packing;
 mod pending;
 mod refresh;
+mod retire;
 mod serve;
 mod superblocks;
 mod trims;
@@ -35,7 +36,7 @@ use crate::gc::planner::Action;
 use crate::geometry::Geometry;
 use crate::nand::Executor;
 use crate::nand::timing::Timing;
-use crate::op::{Ops, PageAt, PageSlice, Step, Work};
+use crate::op::{BlockAt, Ops, PageAt, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
 use crate::trim::Backlog;
 use ageing::Rebuilds;
@@ -45,6 +46,7 @@ use erased::Erased;
 use gather::Share;
 use issue::Made;
 use pending::Pending;
+pub use retire::{ReadOnly, Spare};
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
 use zones::ZoneRules;
@@ -98,6 +100,10 @@ pub(crate) struct Core<C> {
     unread: Vec<PageAt>,
     /// Pages that are rebuilt of the others of their stripes.
     rebuilds: Rebuilds,
+    /// Blocks found worn out that the translation layer has not heard of.
+    worn: Vec<BlockAt>,
+    /// Since when the drive is read-only.
+    read_only: Option<ReadOnly>,
     /// Pages that the host gave up and the map has still to forget; none where a TRIM does that itself.
     backlog: Option<Box<Backlog>>,
     /// Zones, and their rules.
@@ -155,6 +161,8 @@ impl<C: Content> Core<C> {
             ageing: Ageing::new(config, &geometry),
             unread: Vec::new(),
             rebuilds: Rebuilds::default(),
+            worn: Vec::new(),
+            read_only: None,
             backlog: config.trim.is_on().then(Box::default),
             zones,
             on_read: config.precondition == Precondition::OnRead && !config.ftl.is_zoned(),
@@ -361,6 +369,7 @@ impl<C: Content> Core<C> {
             ageing: self.ageing.clone(),
             unread: Vec::new(),
             rebuilds: self.rebuilds.clone(),
+            worn: self.worn.clone(),
             backlog: self.backlog.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),

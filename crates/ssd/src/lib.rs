@@ -40,6 +40,7 @@ mod trim;
 mod wear;
 pub mod zones;
 
+pub use crate::core::{ReadOnly, Spare};
 pub use config::Config;
 pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};

@@ -153,6 +153,13 @@ class Counters(Section):
     ]
 
 
+class ReadOnly(Section):
+    """End of a drive that has no spare block left."""
+
+    at_s: Annotated[float, Field("when a plane had a worn block that it could not do without", "s")]
+    plane: Annotated[int, Field("number of that plane")]
+
+
 class Ageing(Section):
     """Pages of flash that were not right when they were read."""
 
@@ -170,6 +177,20 @@ class Ageing(Section):
     ]
     reclaimed_blocks: Annotated[int, Field("moved because they were read often, or with many retries", "blocks")]
     moved_units: Annotated[int, Field("mapping units that both copied; `gc.programs` has them, too", "units")]
+    retired_blocks: Annotated[int, Field("[retired](../concepts/ageing.md#retired-blocks)", "blocks")]
+    refused_requests: Annotated[int, Field("writes and TRIMs that failed because the drive was read-only")]
+    refused_bytes: Annotated[int, Field("of these writes", "bytes")]
+    spare_blocks: Annotated[
+        int,
+        Field(
+            "with `ageing.retire`: that the plane, or set of dies, with the fewest may still lose",
+            "blocks",
+            optional=True,
+        ),
+    ]
+    read_only: Annotated[
+        ReadOnly | None, Field("with `ageing.retire`: end of the drive; null before it", optional=True)
+    ]
 
 
 class Trim(Section):

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 188] = [
+const VALUES: [(&str, &[&str]); 190] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -165,6 +165,8 @@ const VALUES: [(&str, &[&str]); 188] = [
     ("ageing.gamma", &["0.001"]),
     ("ageing.p", &["1.3"]),
     ("ageing.q", &["3"]),
+    ("ageing.retire", &["2"]),
+    ("ageing.max_retired", &["0"]),
     ("trim.granularity", &["16KiB"]),
     ("trim.backlog", &["4"]),
     ("trim.batch", &["2"]),

@@ -16,7 +16,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const MLC: Setting<'static> = ("nand.cell", "mlc");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each rule of the table refuses, in its order.
-const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
+const EXAMPLES: [&[&[Setting<'static>]]; 14] = [
     &[&[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")]],
     &[&[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")]],
     &[&[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")]],
@@ -40,6 +40,11 @@ const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
     &[&[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")]],
     &[&[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")]],
     &[&[("trim.backlog", "4"), ("clock", "lock-step"), ("buffer.bytes", "64KiB")]],
+    &[
+        &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("ftl.kind", "fast")],
+        &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("slc.kind", "static"), ("nand.cell", "tlc")],
+    ],
+    &[&[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("alloc.kind", "dynamic")]],
 ];
 
 /// Rules whose messages have values: they are tested by these beside the tests below.

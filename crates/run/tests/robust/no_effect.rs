@@ -18,7 +18,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 99] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 100] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -32,6 +32,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 99] = [
     &[AGES, ("ageing.temperature", "60"), ("ageing.pace", "0")],
     &[AGES, ("ageing.retries", "0"), ("ageing.decode_time", "5us")],
     &[AGES, ("ageing.soft_bits", "0"), ("ageing.soft_reads", "2")],
+    &[AGES, ("ageing.max_retired", "2")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],

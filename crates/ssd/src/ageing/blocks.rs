@@ -54,6 +54,8 @@ struct Block {
     level: u8,
     /// True if reads have found it due to be moved.
     is_due: bool,
+    /// True if it is to be retired.
+    is_worn: bool,
     /// Reason for which its data is being moved.
     moves_for: Option<Reason>,
 }
@@ -79,6 +81,8 @@ pub(crate) struct Ageing {
     program_growth: f64,
     /// Blocks that are due to be moved, if any ever is.
     due: Option<Due>,
+    /// Level of a page from which on its block is retired.
+    retire: u8,
 }
 
 /// Times that the steps of a read add to it.
@@ -102,12 +106,14 @@ impl Ageing {
         let unit_blocks = geometry.max_unit_blocks() as u32;
         let count = unit_blocks as usize * geometry.units() as usize;
         let code = Code::new(own, kind.ecc_bits, config.nand.codeword.0);
+        let retire = own.retire.0.map_or(u8::MAX, |retries| retries.min(u32::from(code.failing())) as u8);
         let refresh = &config.background.refresh;
         let due = refresh.is_on().then(|| {
             let level =
                 refresh.retries.0.map_or(u8::MAX, |retries| retries.min(u32::from(code.failing())) as u8);
             let reads = refresh.reads.0.unwrap_or(u32::MAX);
-            Due::new(geometry.units(), unit_blocks, refresh.age.0.map(|days| faster * days), (reads, level))
+            let limits = (reads, level.min(retire));
+            Due::new(geometry.units(), unit_blocks, refresh.age.0.map(|days| faster * days), limits)
         });
         let new = Block { cycles: own.cycles, ..Block::default() };
         Some(Box::new(Self {
@@ -126,6 +132,7 @@ impl Ageing {
             soft_ns: own.soft_time.0,
             program_growth: own.program_growth / 1000.0,
             due,
+            retire,
         }))
     }
 
@@ -157,9 +164,35 @@ impl Ageing {
     /// A block is erased. Returns the reason for which its data was moved, if it was because of its errors.
     pub(crate) fn erased(&mut self, at: BlockAt) -> Option<Reason> {
         let place = self.place(at);
-        let Block { cycles, moves_for, .. } = self.blocks[place];
-        self.blocks[place] = Block { cycles: cycles + 1, ..Block::default() };
+        let Block { cycles, moves_for, is_worn, .. } = self.blocks[place];
+        self.blocks[place] = Block { cycles: cycles + 1, is_worn, ..Block::default() };
         moves_for
+    }
+
+    /// True if a block is to be retired that was not before: because of a page of it that was read last.
+    pub(crate) fn wears_out(&self, at: BlockAt) -> bool {
+        let block = &self.blocks[self.place(at)];
+        block.level >= self.retire && !block.is_worn
+    }
+
+    /// As [`Ageing::wears_out`], because of what will be written to it: it was just erased.
+    pub(crate) fn wears_out_erased(&self, at: BlockAt) -> bool {
+        if self.retire == u8::MAX {
+            return false;
+        }
+        let place = self.place(at);
+        !self.blocks[place].is_worn && self.level(place, 0, 0, false) >= self.retire
+    }
+
+    /// True if a block is to be retired, or was.
+    pub(crate) fn is_worn(&self, at: BlockAt) -> bool {
+        self.blocks[self.place(at)].is_worn
+    }
+
+    /// A block is to be retired.
+    pub(crate) fn wear_out(&mut self, at: BlockAt) {
+        let place = self.place(at);
+        self.blocks[place].is_worn = true;
     }
 
     /// A page of a block, which is in SLC mode or not, is read at `now_ns`. Returns its steps.

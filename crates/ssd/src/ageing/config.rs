@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nand::Cell;
-use crate::quantity::{Auto, LONGEST_NS, Nanos};
+use crate::quantity::{Auto, LONGEST_NS, Limit, Nanos};
 
 /// Bit errors of blocks, the code that corrects them, and the retries of a read. Off by default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +62,15 @@ pub struct AgeingConfig {
     pub program_growth: f64,
     /// Reads that disturb a page.
     pub reads_of: ReadsOf,
+    /// Retries of a page from which on its block is retired: its data moves, and nothing is written to it any more. Soft decoding
+    /// counts as one more than `ageing.retries`, a page that can't be read as two more. Looked at when a page is read, and when a
+    /// block was erased, for what is written next. `none`: no block is retired.
+    #[schemars(range(min = 1, max = 102))]
+    pub retire: Limit,
+    /// Blocks of a plane, or superblocks of a set of dies, that are retired at most: with the next one, the drive is read-only.
+    /// `none`: as many as its data leaves.
+    #[schemars(range(max = 1_000_000_000))]
+    pub max_retired: Limit,
     /// Parameters of the law.
     #[serde(flatten)]
     pub law: LawConfig,
@@ -122,6 +131,8 @@ impl Default for AgeingConfig {
             soft_time: Nanos(0),
             program_growth: 0.0,
             reads_of: ReadsOf::Auto,
+            retire: Limit(None),
+            max_retired: Limit(None),
             law: LawConfig::default(),
         }
     }

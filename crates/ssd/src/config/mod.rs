@@ -271,6 +271,7 @@ impl Config {
             throttle: self.gc.throttle,
             selection: self.gc.planner.selection(self.pages_per_block),
             wear: &self.wear,
+            max_retired: self.ageing.max_retired.0,
             slc: self.slc.rules(self.timing.page_types(&self.nand)),
         }
     }

@@ -3,6 +3,7 @@
 mod flash;
 mod managed;
 mod places;
+mod retire;
 mod slc;
 mod tenants;
 mod trim;
@@ -34,7 +35,11 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
 
 fn rows() -> impl Iterator<Item = &'static Row> {
     let all = ROWS.iter().chain(&places::PLACES).chain(&managed::MANAGED);
-    all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC).chain(&trim::TRIM)
+    all.chain(&tenants::TENANTS)
+        .chain(&flash::FLASH)
+        .chain(&slc::SLC)
+        .chain(&trim::TRIM)
+        .chain(&retire::RETIRE)
 }
 
 static ROWS: [Row; 3] = [

@@ -99,7 +99,9 @@ impl<C: Content> Core<C> {
                 }
                 self.age_moved(now_ns, op, (moves, crossing), command);
             }
-            Effect::Erased { block } => command.program_ns = self.erasing((unit, *block), command.program_ns),
+            Effect::Erased { block } => {
+                command.program_ns = self.erasing(now_ns.is_some(), (unit, *block), command.program_ns);
+            }
             Effect::Laid { .. } | Effect::Gathered(_) => {}
         }
     }
@@ -170,6 +172,9 @@ impl<C: Content> Core<C> {
             counts.failed_pages += 1;
             self.unread.push(at);
         }
+        if ageing.wears_out(block) {
+            self.worn.push(block);
+        }
         ageing.more(steps, array_ns, bus_ns)
     }
 
@@ -187,10 +192,13 @@ impl<C: Content> Core<C> {
     }
 
     /// A block is erased in a time, ns, if it does not age. Returns the time that it takes.
-    pub(super) fn erasing(&mut self, at: BlockAt, erase_ns: u64) -> u64 {
+    pub(super) fn erasing(&mut self, in_run: bool, at: BlockAt, erase_ns: u64) -> u64 {
         let Some(ageing) = &mut self.ageing else { return erase_ns };
         let erase_ns = self.timing.erase_ns(at.0, at.1, ageing.cycles(at));
         let reason = ageing.erased(at);
+        if in_run && ageing.wears_out_erased(at) {
+            self.worn.push(at);
+        }
         self.count_refreshed(reason);
         erase_ns
     }

@@ -59,6 +59,11 @@ impl Erased {
         self.owed[unit as usize] += u8::from(!std::mem::replace(open, true));
     }
 
+    /// An erased block is retired.
+    pub(super) fn retire(&mut self, unit: u32) {
+        self.owed[unit as usize] += 1;
+    }
+
     /// A block is erased.
     pub(super) fn erase(&mut self, unit: u32, block: u32) {
         self.open[(unit * self.blocks + block) as usize] = false;

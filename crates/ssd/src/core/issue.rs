@@ -38,6 +38,7 @@ impl<C: Content> Core<C> {
         } else {
             self.issue_all(now_ns, made, executor);
         }
+        self.wear_out(now_ns);
     }
 
     #[inline(never)]

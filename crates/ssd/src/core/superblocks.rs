@@ -319,7 +319,11 @@ impl<C: Content> Core<C> {
                 awaited: made.reset.is_some(),
                 read_ns: 0,
                 bus_ns: 0,
-                program_ns: self.erasing((*unit, block), self.timing.erase_ns(*unit, block, erases)),
+                program_ns: self.erasing(
+                    executor.takes_time(),
+                    (*unit, block),
+                    self.timing.erase_ns(*unit, block, erases),
+                ),
                 ..command_of(&op, Link::new(set, Role::Erase), self.planes)
             };
             if self.pending.multi_plane() && executor.takes_time() {

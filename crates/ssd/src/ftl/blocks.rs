@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use retired::Retired;
+
 /// Index of full blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Index {
@@ -59,6 +61,7 @@ pub(crate) struct Blocks {
     count: u32,
     /// Blocks erased after use, oldest first.
     erased: std::collections::VecDeque<u32>,
+    retired: Retired,
 }
 
 impl Blocks {
@@ -90,6 +93,7 @@ impl Blocks {
             fresh: 0,
             count,
             erased: std::collections::VecDeque::new(),
+            retired: Retired::default(),
         }
     }
 
@@ -111,14 +115,14 @@ impl Blocks {
     /// Erased blocks.
     #[inline]
     pub(crate) fn free(&self) -> u64 {
-        u64::from(self.count - self.fresh) + self.erased.len() as u64
+        u64::from(self.count - self.fresh) + (self.erased.len() + self.retired.erased()) as u64
     }
 
     /// Of each block, by number: true if it is erased.
     pub(crate) fn erased_ones(&self) -> Vec<bool> {
         let mut found = vec![false; self.count as usize];
         found[self.fresh as usize..].fill(true);
-        self.erased.iter().for_each(|block| found[*block as usize] = true);
+        self.erased.iter().chain(self.retired.erased_ones()).for_each(|block| found[*block as usize] = true);
         found
     }
 
@@ -208,10 +212,10 @@ impl Blocks {
             return Some(self.fresh - 1);
         }
         if !least_worn {
-            return self.erased.pop_front();
+            return self.erased.pop_front().or_else(|| self.retired.use_once_more());
         }
-        let at = (0..self.erased.len()).min_by_key(|at| self.erases(self.erased[*at]))?;
-        self.erased.remove(at)
+        let at = (0..self.erased.len()).min_by_key(|at| self.erases(self.erased[*at]));
+        at.and_then(|at| self.erased.remove(at)).or_else(|| self.retired.use_once_more())
     }
 
     /// Takes the most worn erased block, where cold data can rest.
@@ -321,7 +325,9 @@ impl Blocks {
         self.nodes[at + 1][VALID] = 0;
         self.erases[at] += 1;
         self.most_erases = self.most_erases.max(self.erases[at]);
-        self.erased.push_back(block);
+        if !self.retired.erase(block) {
+            self.erased.push_back(block);
+        }
     }
 
     /// Keeps full blocks in another index from now on.
@@ -373,5 +379,6 @@ pub(super) fn pages_of(bits: u64) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(bits), clear_lowest).take_while(|bits| *bits != 0).map(u64::trailing_zeros)
 }
 
+mod retired;
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ mod log;
 mod pack;
 mod page;
 mod refresh;
+mod retire;
 mod slc;
 mod upkeep;
 mod wear;

@@ -85,6 +85,8 @@ pub(super) struct Unit {
     pub(super) valid_pages: u64,
     /// Valid pages up to which it takes pages it did not have before.
     room: u64,
+    /// Blocks that may still be retired.
+    spare: u32,
     pub(super) host: Frontier,
     /// Mapping units that the page at the host's frontier still takes, if it is being filled.
     open: u32,
@@ -115,6 +117,8 @@ pub(crate) struct PageFtl {
     pub(in crate::ftl) groups: Option<Box<Groups>>,
     /// Blocks in SLC mode, where there are.
     slc: Option<Box<Slc>>,
+    /// Units with their blocks that were retired since this was last taken.
+    retired: Vec<(u32, u32)>,
 }
 
 /// Rules that are constant during a run.
@@ -165,6 +169,8 @@ impl PageFtl {
         let frontiers = u64::from(frontiers);
         let kept_slc = upkeep.slc.map_or(0, |rules| rules.kept);
         let usable = geometry.usable_pages_per_block(counts.map_or(1, |counts| counts.moved));
+        let beside = held_back + frontiers - 1 + u64::from(kept_slc);
+        let spare = retire::spare(geometry, (usable, beside), upkeep.max_retired);
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
         let units = (0..geometry.units())
             .map(|unit| geometry.unit_blocks(unit))
@@ -175,6 +181,7 @@ impl PageFtl {
                 // One page less than all that can be in use: then a collection always finds an invalid page.
                 room: (blocks + 1).saturating_sub(held_back + frontiers + u64::from(kept_slc)) * usable - 1,
                 valid_pages: 0,
+                spare: spare(blocks),
                 host: Frontier { block: 0, next: pages_per_block },
                 open: 0,
                 collected: Frontier { block: 0, next: pages_per_block },
@@ -196,6 +203,7 @@ impl PageFtl {
             units,
             slc: upkeep.slc.map(|rules| Box::new(Slc::new(rules, geometry, groups.is_some()))),
             groups,
+            retired: Vec::new(),
             maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
             rules: Rules {
                 shared_map,
@@ -359,6 +367,7 @@ impl PageFtl {
             rng: self.rng.clone(),
             groups: self.groups.as_mut().map(|groups| Box::new(groups.snapshot())),
             slc: self.slc.as_mut().map(|slc| Box::new(slc.snapshot())),
+            retired: self.retired.clone(),
         }
     }
 }
@@ -383,6 +392,7 @@ pub(in crate::ftl) mod groups;
 mod lay;
 mod overdue;
 mod pack;
+mod retire;
 mod slc;
 pub(super) mod steps;
 mod tables;

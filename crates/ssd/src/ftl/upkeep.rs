@@ -26,6 +26,8 @@ pub(crate) struct Upkeep<'a> {
     pub(crate) selection: Option<(u32, u32)>,
     /// Wear levelling.
     pub(crate) wear: &'a WearConfig,
+    /// Most blocks of a unit that are retired, if that is limited.
+    pub(crate) max_retired: Option<u32>,
     /// The SLC cache, if there is one.
     pub(crate) slc: Option<SlcRules>,
 }

@@ -6,7 +6,7 @@ use flashweir_trace::{Op, Request};
 
 use super::ledger;
 use crate::content::{Baseline, Content};
-use crate::core::{AHEAD, Core};
+use crate::core::{AHEAD, Core, Spare};
 use crate::error::RunError;
 use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
@@ -33,6 +33,7 @@ pub(super) trait State {
     fn slc(&self) -> Option<SlcState>;
     fn trim_backlog(&self) -> Option<u64>;
     fn zones(&self) -> Option<&Zones>;
+    fn spare(&self) -> Option<Spare>;
     fn free_blocks(&self, channel: u32) -> u64;
     fn block_map(&self, max_cells: u64) -> BlockMap;
     fn spilled(&self) -> u64;
@@ -115,6 +116,10 @@ impl<C: Content> State for Core<C> {
 
     fn zones(&self) -> Option<&Zones> {
         Core::zones(self)
+    }
+
+    fn spare(&self) -> Option<Spare> {
+        Core::spare(self)
     }
 
     fn free_blocks(&self, channel: u32) -> u64 {

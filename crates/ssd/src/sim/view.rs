@@ -1,6 +1,7 @@
 //! Views of a drive for people who watch it: its groups, its SLC cache, what its dies did, and what its blocks hold.
 
 use super::Simulation;
+use crate::core::Spare;
 use crate::ftl::{BlockMap, Placement};
 use crate::nand::DieWorkTimes;
 use crate::slc::SlcState;
@@ -20,6 +21,11 @@ impl Simulation {
     /// Content of the SLC cache, if there is one.
     pub fn slc(&self) -> Option<SlcState> {
         self.drive.state().slc()
+    }
+
+    /// Blocks that may still be retired, and the end of the drive, if its translation layer retires blocks.
+    pub fn spare(&self) -> Option<Spare> {
+        self.drive.state().spare()
     }
 
     /// Time of each die by kind of work so far, ns, with [`super::Options::die_use`] or records; empty otherwise. A command counts

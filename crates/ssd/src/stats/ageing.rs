@@ -23,6 +23,12 @@ pub struct AgeingCounts {
     pub reclaimed_blocks: u64,
     /// Mapping units that both moved.
     pub moved_units: u64,
+    /// Blocks that were retired.
+    pub retired_blocks: u64,
+    /// Writes and TRIMs that failed because the drive was read-only.
+    pub refused_requests: u64,
+    /// Bytes of these writes.
+    pub refused_bytes: u64,
 }
 
 impl AgeingCounts {
@@ -39,6 +45,9 @@ impl AgeingCounts {
             refreshed_blocks: self.refreshed_blocks - earlier.refreshed_blocks,
             reclaimed_blocks: self.reclaimed_blocks - earlier.reclaimed_blocks,
             moved_units: self.moved_units - earlier.moved_units,
+            retired_blocks: self.retired_blocks - earlier.retired_blocks,
+            refused_requests: self.refused_requests - earlier.refused_requests,
+            refused_bytes: self.refused_bytes - earlier.refused_bytes,
         }
     }
 }

@@ -23,6 +23,7 @@ mod placement;
 mod presets;
 mod records;
 mod refresh;
+mod retire;
 mod rig;
 mod schedules;
 mod scheduling;

@@ -4,8 +4,9 @@ use super::NoEffect;
 use crate::ageing::{AgeingConfig, ReadsOf};
 use crate::config::{Config, Precondition};
 use crate::nand::Cell;
+use crate::quantity::Limit;
 
-pub(super) const AGEING: [NoEffect; 7] = [
+pub(super) const AGEING: [NoEffect; 8] = [
     NoEffect {
         keys: "ageing.*, ageing.kind=none",
         reason: "no bit is ever wrong",
@@ -62,6 +63,12 @@ pub(super) const AGEING: [NoEffect; 7] = [
             config.ageing.soft_bits.0 == Some(0) && config.ageing != without_soft(&config.ageing)
         },
         clear: |config| config.ageing = without_soft(&config.ageing),
+    },
+    NoEffect {
+        keys: "ageing.max_retired, ageing.retire=none",
+        reason: "no block is retired",
+        applies: |config| config.ageing.max_retired.0.is_some() && config.ageing.retire.0.is_none(),
+        clear: |config| config.ageing.max_retired = Limit(None),
     },
 ];
 

@@ -9,8 +9,16 @@ impl PageFtl {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let mut fruitless = 0;
         loop {
+            let kept = self.kept(unit);
+            if kept > self.rules.held_back && self.units[unit as usize].blocks.free() < kept {
+                self.make_up(unit, ops)?;
+                if self.units[unit as usize].host.next < pages_per_block {
+                    return Ok(());
+                }
+                continue;
+            }
             let state = &mut self.units[unit as usize];
-            if state.blocks.free() > self.rules.held_back
+            if state.blocks.free() > kept
                 && let Some(block) = state.blocks.take_free(self.rules.least_worn_first)
             {
                 state.host = Frontier { block, next: 0 };
@@ -67,7 +75,7 @@ impl PageFtl {
             let exceeded = self.wear_gap_exceeded(unit);
             return exceeded.then(|| self.units[unit as usize].blocks.least_worn_full()).flatten();
         }
-        if let Some(block) = self.victim_of_chain(unit) {
+        if let Some(block) = self.worn_victim(unit).or_else(|| self.victim_of_chain(unit)) {
             return Some(block);
         }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
@@ -111,6 +119,7 @@ impl PageFtl {
         ops.erased(unit, victim);
         ops.of_slc(false);
         ops.collected();
+        self.retire(unit, ops);
         Some(moved)
     }
 

@@ -41,13 +41,14 @@ impl PageFtl {
             let waits = !self.slc_takes(unit) && (self.must_fold(unit) || main_is_full);
             return waits || self.must_release(unit).is_some();
         }
-        free < self.rules.held_back || (full && free == self.rules.held_back)
+        let kept = self.kept(unit);
+        free < kept || (full && free == kept)
     }
 
     /// Blocks that the unit may still open for the host.
     pub(in crate::ftl) fn spare_blocks(&self, unit: u32) -> u64 {
         let state = &self.units[unit as usize];
-        state.blocks.free().saturating_sub(self.rules.held_back + state.beside)
+        state.blocks.free().saturating_sub(self.kept(unit) + state.beside)
     }
 
     /// Moves a page of the victim, or erases it when it has none left. A victim to level wear is the least worn block.
@@ -183,7 +184,7 @@ impl PageFtl {
     pub(in crate::ftl) fn can_step_ahead(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let full = self.rules.is_full(self.frontier_of_moves(unit)) || self.some_group_is_full(unit, true);
-        !full || state.blocks.free() > self.rules.held_back
+        !full || state.blocks.free() > self.kept(unit)
     }
 
     /// The block that takes pages moved one by one.
@@ -303,6 +304,7 @@ impl PageFtl {
         ops.erased(unit, block);
         ops.of_slc(false);
         ops.collected();
+        self.retire(unit, ops);
         Ok(true)
     }
 }

@@ -240,12 +240,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.array.serve(number);
         self.array.begin();
         self.core.close_overdue(self.array.now_ns());
+        self.core.wear_out(self.array.now_ns());
         if C::ON && request.op != Op::Read {
             self.core.content.enter(number);
         }
         match request.op {
             Op::Flush => self.flush(tag),
-            _ if is_empty(request) => Ok(()),
+            _ if is_empty(request) || self.core.refuses(request) => Ok(()),
             Op::Read => self.read(tag, request),
             Op::Write if self.core.takes_zone_commands() && !self.core.admit(request) => Ok(()),
             Op::Write => self.write(tag, request),

@@ -130,6 +130,22 @@ pub(super) const SLC: [&[(&str, &str)]; 6] = [
     ],
 ];
 
+/// Settings of cells that age. Of drives with a page map whose blocks differ most in their errors, those that need soft decoding are
+/// retired, in half of them two of a unit at most.
+pub(super) fn of_ageing(
+    settings: &mut Vec<Setting>,
+    cells: &[(&'static str, &'static str)],
+    pages_per_block: u32,
+) {
+    settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
+    let has = |key, value| settings.iter().any(|(name, own)| *name == key && (own == value || value == "*"));
+    let fits = has("ageing.spread", "0.9") && !["ftl.kind", "slc.kind"].into_iter().any(|key| has(key, "*"));
+    if fits && !has("alloc.kind", "dynamic") {
+        settings.push(("ageing.retire", "2".to_owned()));
+        settings.extend(pages_per_block.is_multiple_of(2).then(|| ("ageing.max_retired", "2".to_owned())));
+    }
+}
+
 /// Settings of cells, where they fit: others take their place.
 pub(super) fn of_cells(
     settings: &mut Vec<Setting>,

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 pub(crate) use buffers::REPLACEMENTS;
 use buffers::{BUFFERS, of_buffer};
-use cells::{AGEING, CELLS, of_cells};
+use cells::{AGEING, CELLS, of_ageing, of_cells};
 
 /// Schedulers with settings of their own; half of them the one that does without events.
 const SCHEDULERS: [&[(&str, &str)]; 28] = [
@@ -260,7 +260,7 @@ fn settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         settings.retain(|(key, _)| classifier.is_empty() || *key != "gc.frontiers");
         settings.extend(classifier.iter().map(|(key, value)| (*key, (*value).to_owned())));
         of_cells(&mut settings, map.5.0, (pages_per_block, mapped), ftl);
-        settings.extend(map.5.1.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        of_ageing(&mut settings, map.5.1, pages_per_block);
         settings.extend(of_buffer(buffer_pages, buffer));
         settings.extend(of_host(open, slots, depth));
         settings

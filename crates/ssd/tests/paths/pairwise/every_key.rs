@@ -13,8 +13,13 @@ use super::space::get;
 use super::workloads::Workload;
 use super::{compare, long};
 
+/// Random drives that have such keys.
+const RETIRED: &str = "drives of `paths::drives` retire blocks, where their translation layer does";
+
 /// Keys that are not drawn, with the reason.
-const NOT_DRAWN: [(&str, &str); 8] = [
+const NOT_DRAWN: [(&str, &str); 10] = [
+    ("ageing.retire", RETIRED),
+    ("ageing.max_retired", RETIRED),
     ("engine", "each drive runs on every time path that is exact for it"),
     ("gc.victim_file", LEFT_OUT.1),
     ("gc.planner_file", LEFT_OUT.1),
