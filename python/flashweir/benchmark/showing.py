@@ -220,10 +220,10 @@ def _finding(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     order = sorted(range(len(labels)), key=lambda at: scores[at] or 0.0, reverse=True)
     lead, second = order[0], order[1]
     times = f", {(scores[lead] or 0.0) / (scores[second] or 1.0):.3g} times {labels[second]}" if scores[second] else ""
-    over = "all suites" if total is not None else f"{len(suites)} suites"
+    over = "all suites" if total is not None else f"{len(suites)} suites" if len(suites) > 1 else suites[0].name
     lost = [f"{row.name} ({labels[row.best]})" for row in suites if row.best is not None and row.best != lead]
-    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}; "
-    text += f"best in {wins[lead]} of {len(suites)}"
+    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}"
+    text += f"; best in {wins[lead]} of {len(suites)}" if len(suites) > 1 else ""
     return [f"{text}, but not in {', '.join(lost)}." if lost else f"{text}.", _ONE_RUN]
 
 

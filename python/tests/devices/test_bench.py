@@ -119,6 +119,10 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     charts = showing.charts(results, ["one", "two"])
     assert all(isinstance(chart, Plot) and len(chart.series) <= 2 for chart in charts)
     assert isinstance(charts[0], Plot)
+    alone = [row for row in comparing.compare(results) if (row.kind, row.name) == ("suite", "gc")]
+    said = showing.sections(results, ["one", "two"], alone)[0].blocks[0]
+    assert "one has the best score over gc, " in str(said)
+    assert "1 suites" not in str(said)
     assert (charts[0].name, charts[0].y.scale, charts[0].y.from_zero) == ("scores", "linear", True)
 
 
