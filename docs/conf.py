@@ -1,8 +1,11 @@
 """Settings of the documentation site (Sphinx): `just docs` builds it into target/site."""
 
+import tomllib
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
@@ -66,6 +69,24 @@ class PlainLexer(TextLexer):
     aliases = ("csv",)
 
 
+def needs_traces(figure: Path) -> bool:
+    """True for a figure of an experiment whose recorded traces do not ship."""
+    experiment = figure.parent / "experiment.toml"
+    return experiment.is_file() and "traces" in tomllib.loads(experiment.read_text(encoding="utf-8"))
+
+
+def name_undrawn(app: Sphinx, doctree: nodes.document) -> None:
+    """Puts a sentence in the place of a figure that only those who have the recorded traces can draw."""
+    page = Path(app.env.doc2path(app.env.docname))
+    for image in list(doctree.findall(nodes.image)):
+        figure = page.parent / image["uri"]
+        if not figure.exists() and needs_traces(figure):
+            text = f"{image.get('alt') or figure.stem}: this figure needs recorded traces, which do not ship; "
+            image.replace_self(nodes.emphasis("", text + "flashweir reproduce --traces DIR --figures DIR draws it."))
+
+
 def setup(app: Sphinx) -> None:
-    """Adds the names of fences that Pygments does not know."""
+    """Adds the names of fences that Pygments does not know, and sentences for figures that can't be drawn here."""
     app.add_lexer("csv", PlainLexer)
+    # Before the collector of images, which warns of those that are not there.
+    app.connect("doctree-read", name_undrawn, priority=400)

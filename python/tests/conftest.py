@@ -11,6 +11,8 @@ import forked
 import pytest
 from hypothesis import settings
 
+from flashweir._native import __version__
+
 # Random tests draw the same cases every time, here and in CI, and none fails for being slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -66,6 +68,13 @@ def refused(*args: str, code: int = 2, cwd: Path | None = None) -> str:
     assert "Traceback" not in run.err
     assert "panicked" not in run.err
     return lines[0].removeprefix("error: ").rstrip("\n")
+
+
+def ends_with_machine(page: Path) -> bool:
+    """True if the last section of a page is that of the machine and the versions."""
+    text = page.read_text(encoding="utf-8")
+    last = text[text.rindex("<section id=") :]
+    return 'id="machine-and-versions"' in last and "python: " in last and f"flashweir {__version__}" in last
 
 
 def without_wall_times(result: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashweir_run::{Decide, Error, ErrorKind, Progress, RunSpec, TraceOptions};
+use flashweir_trace::reason::without_code;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -235,7 +236,7 @@ trait Raise: Display {
 
 impl Raise for Error {
     fn raise(&self) -> PyErr {
-        let message = self.to_string();
+        let message = without_code(&self.to_string());
         match self.kind() {
             ErrorKind::Config => ConfigError::new_err(message),
             ErrorKind::Trace => TraceError::new_err(message),
@@ -247,7 +248,7 @@ impl Raise for Error {
 impl Raise for flashweir_device::Error {
     fn raise(&self) -> PyErr {
         use flashweir_device::ErrorKind;
-        let message = self.to_string();
+        let message = without_code(&self.to_string());
         match self.kind() {
             ErrorKind::Config => ConfigError::new_err(message),
             ErrorKind::Trace => TraceError::new_err(message),
@@ -291,7 +292,7 @@ fn reporting<T: Send, E: Raise + Send>(
         (None, outcome) => outcome.map_err(|error| error.raise()),
         // Ctrl-C carries the work's own account of what was done.
         (Some(error), Err(stopped)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
-            Err(PyKeyboardInterrupt::new_err(stopped.to_string()))
+            Err(PyKeyboardInterrupt::new_err(without_code(&stopped.to_string())))
         }
         (Some(error), _) => Err(error),
     }

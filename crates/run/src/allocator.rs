@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use flashweir_ssd::tenants::{Allocation, ChannelsConfig, Features, Group, Model, Placement, Turns};
 use flashweir_ssd::{Allocator, Config, Simulation};
+use flashweir_trace::reason::expecting;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -61,7 +62,8 @@ pub(crate) fn attach(
             ));
         }
         let wrong = |detail: String| Error::setting(format!("model {}", path.display()), &detail);
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| wrong(expecting(&error, "a model that was learned").to_string()))?;
         simulation.set_model(Model::parse(&text).map_err(wrong)?);
     }
     let decide = match (config.external().channels, decide) {

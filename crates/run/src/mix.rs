@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flashweir_ssd::Geometry;
 use flashweir_trace::generate::Spec;
+use flashweir_trace::reason::expecting;
 use flashweir_trace::transform::Factor;
 use flashweir_trace::{SECTOR_BYTES, quantity};
 use serde_json::{Map, Value};
@@ -67,6 +68,7 @@ struct Mix {
 impl Mix {
     fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
+            .map_err(|error| expecting(&error, "a mix of workloads in TOML or JSON"))
             .map_err(|source| Error::DeviceFile { path: path.to_owned(), source })?;
         let table: Value = if text.trim_start().starts_with('{') {
             crate::json::parse(&text).map_err(|detail| Error::setting(path.display(), detail))?

@@ -5,6 +5,7 @@ use flashweir_ssd::config::layers::to_value;
 use flashweir_ssd::{Config, Geometry};
 use flashweir_trace::SECTOR_BYTES;
 use flashweir_trace::output::is_standard;
+use flashweir_trace::reason::expecting;
 use serde_json::{Value, json};
 
 use crate::activity::Window;
@@ -67,7 +68,9 @@ pub fn plan(run: &RunSpec) -> Result<Value, Error> {
                 let expected = "expected a file: what runs several times reads its traces several times";
                 return Err(Error::setting("workload -", expected));
             }
-            path.metadata().map_err(|source| Error::DeviceFile { path: path.into(), source })?;
+            path.metadata()
+                .map_err(|error| expecting(&error, "a trace of requests"))
+                .map_err(|source| Error::DeviceFile { path: path.into(), source })?;
             (requests, pages) = (None, None);
             entry["path"] = json!(workload.spec);
         }

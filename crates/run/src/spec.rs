@@ -8,6 +8,7 @@ use flashweir_ssd::config::layers::{Ineffective, Layer, resolve_noting};
 use flashweir_ssd::config::presets::{Preset, unknown};
 use flashweir_ssd::{Config, ConfigError, HostMode};
 use flashweir_trace::output::{is_standard, same_file};
+use flashweir_trace::reason::expecting;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -160,7 +161,10 @@ fn device_layer(name: &Place) -> Result<Layer, Error> {
     match text {
         Ok(text) => layer_of_file(name, &text),
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(unknown(name).into()),
-        Err(source) => Err(Error::DeviceFile { path: name.path().to_owned(), source }),
+        Err(error) => {
+            let source = expecting(&error, "a device file in TOML or JSON");
+            Err(Error::DeviceFile { path: name.path().to_owned(), source })
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod format;
 pub mod generate;
 pub mod output;
 pub mod quantity;
+pub mod reason;
 mod request;
 mod source;
 pub mod transform;

@@ -109,7 +109,7 @@ def charts(results: Sequence[Result], labels: Sequence[str]) -> "list[Chart]":
             _points(label, [(s, r["suites"][s]["score"]) for s in suites if s in r["suites"]]) for r, label in both
         ]
         title = "Score of each suite; 100 is 0.1 ms and 10 ns a byte for every write"
-        found.append(lines("scores", title, ("suite", "score"), curves, style="points", scale="log"))
+        found.append(lines("scores", title, ("suite", "score"), curves, style="points", scale="linear"))
     for order in ("sequential", "random"):
         curves = [_points(label, _sweep(result, order)) for result, label in both]
         if any(curve.x for curve in curves):
@@ -145,7 +145,7 @@ def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
 
 def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
     """A page: the finding, scores side by side, what they mean, figures, and what was run."""
-    from flashweir.reports import finding
+    from flashweir.reports import about, finding
     from flashweir.reports.model import Block, Cell, Facts, Figure, Section, Table, Text
 
     first, drives = results[0], list(labels)
@@ -196,6 +196,7 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
         Section("Figures", [Figure(chart) for chart in drawn[1:]]),
         Section("Suites", [Table("Suites", ["suite", "tested property"], said, fits=True)]),
         Section("Runs", opening),
+        about.section(),
     ]
 
 
@@ -219,10 +220,10 @@ def _finding(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     order = sorted(range(len(labels)), key=lambda at: scores[at] or 0.0, reverse=True)
     lead, second = order[0], order[1]
     times = f", {(scores[lead] or 0.0) / (scores[second] or 1.0):.3g} times {labels[second]}" if scores[second] else ""
-    over = "all suites" if total is not None else f"{len(suites)} suites"
+    over = "all suites" if total is not None else f"{len(suites)} suites" if len(suites) > 1 else suites[0].name
     lost = [f"{row.name} ({labels[row.best]})" for row in suites if row.best is not None and row.best != lead]
-    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}; "
-    text += f"best in {wins[lead]} of {len(suites)}"
+    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}"
+    text += f"; best in {wins[lead]} of {len(suites)}" if len(suites) > 1 else ""
     return [f"{text}, but not in {', '.join(lost)}." if lost else f"{text}.", _ONE_RUN]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from flashweir.character.summary import percent, size, sizes_of
 from flashweir.character.volumes import row_of
 from flashweir.charts.model import Axis, Chart, Plot, Series
+from flashweir.reports import about
 from flashweir.reports.finding import TITLE, first
 from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
@@ -63,8 +64,7 @@ def sections(character: Json, charts: Sequence[Chart]) -> list[Section]:
             parts.append(Section(title, [Figure(chart) for chart in found]))
     if character["segments"]:
         parts.append(Section("Segments", [_segments(character)]))
-    parts.append(Section("Definitions", [_settings(character)]))
-    return parts
+    return [*parts, Section("Definitions", [_settings(character)]), about.section()]
 
 
 def _short(character: Json) -> list[Block]:

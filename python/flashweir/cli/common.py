@@ -136,4 +136,5 @@ def console() -> "Console":
     """The console for tables: standard output, or standard error where an output goes to that."""
     from rich.console import Console
 
-    return Console(stderr=standard_output_is_taken(), quiet=is_quiet())
+    # Names of drives and workloads are no emoji.
+    return Console(stderr=standard_output_is_taken(), quiet=is_quiet(), emoji=False)

@@ -107,7 +107,7 @@ def _check_outputs(inputs: Sequence[Path], output: Path | None, figures: Path | 
         if path.is_dir() and len(inputs) > 1:
             raise ConfigError(f"{path}: expected one folder of a sweep and nothing else, or files with results")
         if not path.exists() and str(path) != STANDARD:
-            raise ConfigError(f"{path}: there is no such file or folder")
+            raise ConfigError(f"{path}: there is no such file or folder; expected a sweep's folder, or results in JSON")
     if output is not None:
         # First whether it is an input: that says more than that it is there.
         _keep("-o", output, inputs)

@@ -66,7 +66,8 @@ def simulate(
     from flashweir.summary import print_result
 
     name = "default drive" if device is None else Path(device).name
-    print_result(result, console(), name)
+    # As plain values: the declared structure of a result costs more to import than the table to print.
+    print_result(result.to_dict(), console(), name)
 
 
 def _traces(mix: str, device: str | None, overrides: dict[str, Any]) -> list[str]:

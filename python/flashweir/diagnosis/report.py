@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir.charts.model import Axis, Cloud, Heat
-from flashweir.reports import page
+from flashweir.reports import about, page
 from flashweir.reports.finding import section
 from flashweir.reports.model import Block, Facts, Figure, Section, Text
 
@@ -80,7 +80,7 @@ def sections(diagnosis: Mapping[str, Any]) -> list[Section]:
     if picture and (seen := above(diagnosis)):
         found.append(Section("From above", [Figure(seen)]))
     found.append(Section("The log", [Facts(facts(diagnosis)), Text(f"Detectors: {diagnosis['detectors']}.")]))
-    return found
+    return [*found, about.section()]
 
 
 def facts(diagnosis: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -52,7 +52,7 @@ def combined(
     lives = [_life(one, limits, request) for one in found]
     from flashweir.statistics.intervals import mean_interval
 
-    tbw = mean_interval([one.host for one in lives])
+    tbw = mean_interval([one.host for one in lives], at_least=0.0)
     alone = len(lives) == 1 and not request.seeded
     capacity = int(found[0].result["geometry.capacity_bytes"])
     names = [one.ended_by for one in lives]

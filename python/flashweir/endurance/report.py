@@ -8,7 +8,7 @@ from flashweir.assumptions import of_report, of_workloads
 from flashweir.charts.model import Axis, Plot, Series
 from flashweir.charts.units import duration
 from flashweir.endurance.summary import amount, finding, lines, span
-from flashweir.reports import page
+from flashweir.reports import about, page
 from flashweir.reports.finding import section
 from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table, Text
 
@@ -62,6 +62,7 @@ def sections(found: Json) -> list[Section]:
         Section("Over life", [*more, table]),
         Section("Assumptions", assumed),
         Section("Workload", [Facts([("workload", found["workload"]), ("drive", found["device"])])]),
+        about.section(),
     ]
 
 

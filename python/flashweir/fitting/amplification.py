@@ -29,7 +29,7 @@ def is_simulated(point: Point) -> bool:
 
 
 def waf(base: str | None, settings: Mapping[str, object], point: Point, seed: int) -> float:
-    """Write amplification of uniform writes to the used share of a drive.
+    """Write amplification of uniform writes to the used share of a drive, what it writes for itself included.
 
     Raises:
         ConfigError: a drive that can't be.
@@ -52,7 +52,7 @@ def waf(base: str | None, settings: Mapping[str, object], point: Point, seed: in
     count = _TURNS * units * block * _BLOCKS // size
     workload = f"random:span={span},size={size},write=1,count={count}"
     result = simulate(workload, base, set=own, seed=seed, warmup=f"requests={count // 4}")
-    return float(result.to_dict()["write_amplification"])
+    return float(result.to_dict()["write_amplification"]) * point.sequential_waf
 
 
 def settle(measurements: Measurements, base: str | None, seed: int) -> dict[str, object]:

@@ -90,8 +90,8 @@ def solve(
     value = _first(settings, wanted * 1e9 * units, solved)
     seen: list[tuple[float, float, Values]] = []
     for _ in range(_STEPS):
-        made = Candidate(base, with_time(value) | _full_buffer(settings))
-        found = predict(made, [point], measurements.capacity, load.SATURATION, seed).get(point.id, {})
+        made = Candidate(base, with_time(value))
+        found = predict(made, [point], measurements.capacity, load.MIDDLE, seed).get(point.id, {})
         if not found.get("iops"):
             break
         seen.append((value, 1 / found["iops"], found))
@@ -102,11 +102,6 @@ def solve(
             break
     best = min(seen, key=lambda one: abs(math.log(one[1] / wanted)), default=(value, 0.0, {}))
     return with_time(best[0]), {point.id: best[2]} if best[2] else {}
-
-
-def _full_buffer(settings: Mapping[str, object]) -> dict[str, object]:
-    """At saturation the buffer is full all the time: pages need not leave it ahead."""
-    return {"buffer.destage": "full"} if "buffer.destage" in settings else {}
 
 
 def _first(settings: Mapping[str, object], busy_ns: float, solved: Solved) -> float:

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from flashweir._native import ConfigError
@@ -67,13 +68,17 @@ def _general(values: Mapping[str, object], source: str) -> Measurements:
     top = Fields(values, source)
     top.only(("drive", "point"))
     drive = top.table("drive") if "drive" in values else Fields({}, f"{source}: drive")
-    drive.only(("name", "capacity", "raw"))
+    drive.only(("name", "capacity", "raw", "sequential_waf"))
     rows = values["point"]
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise top.refuse("point", "tables, [[point]]")
     if not rows:
         raise ConfigError(f"{source}: expected at least one [[point]]")
-    points = [_point(Fields(row, f"{source}: point {at + 1}"), at + 1) for at, row in enumerate(rows)]
+    sequential = drive.number("sequential_waf", 1.0, low=1.0, high=10.0)
+    points = [
+        replace(_point(Fields(row, f"{source}: point {at + 1}"), at + 1), sequential_waf=sequential)
+        for at, row in enumerate(rows)
+    ]
     seen: set[str] = set()
     for point in points:
         if point.id in seen:
@@ -152,8 +157,6 @@ def _workload(fields: Fields) -> Workload:
 
 def _with_saturation(points: list[Point]) -> list[Point]:
     """Points that know at which share of the highest throughput of their workload they are, where that is measured."""
-    from dataclasses import replace
-
     highest: dict[Workload, float] = {}
     for point in points:
         if point.kind == "saturated" and "iops" in point.measured:

@@ -67,6 +67,8 @@ class Point:
         latency_from: "issue", when a thread's queue had room, or "arrival".
         saturation: share of the drive's highest throughput at which this is; None if not known.
         measured: values by metric, in `UNITS`.
+        sequential_waf: measured amplification of a sequential fill. What it is above 1 the drive writes for itself
+            (metadata), which no simulated drive does: predicted amplification is times this.
     """
 
     id: str
@@ -80,6 +82,7 @@ class Point:
     measured: Mapping[str, float]
     weight: float = 1.0
     saturation: float | None = None
+    sequential_waf: float = 1.0
 
     @property
     def is_knee(self) -> bool:

@@ -4,12 +4,13 @@ import os
 from collections.abc import Sequence
 
 from flashweir._native import FlashweirError
+from flashweir.api import schema
 from flashweir.charts.from_curves import Measured, lines
 from flashweir.charts.model import Plot
 from flashweir.fitting.outcome import Compared, Fit
 from flashweir.fitting.points import UNITS
 from flashweir.quantity import number_of
-from flashweir.reports import finding, page
+from flashweir.reports import about, finding, page
 from flashweir.reports.model import Block, Content, Details, Figure, Section, Table, Text
 
 _NOTE = "Loads as the measurements name them; a load that is no number is in the table only."
@@ -28,7 +29,7 @@ def write(fit: Fit, path: str | os.PathLike[str]) -> None:
 
 
 def sections(fit: Fit) -> list[Section]:
-    """The finding, a figure for each metric, every value, the keys, and the device file."""
+    """The finding, a figure for each metric, every value, the keys and the device file, machine and versions."""
     figures = [chart for metric in UNITS if (chart := curve(fit.points, metric)) is not None]
     found = [
         finding.section([_found(fit)], figures[0] if figures else None, _missing(fit)),
@@ -37,7 +38,7 @@ def sections(fit: Fit) -> list[Section]:
     ]
     if fit.keys:
         found.append(Section("Drive", [_keys(fit), Details("Device file", fit.device_file)]))
-    return found
+    return [*found, about.section()]
 
 
 def curve(points: Sequence[Compared], metric: str) -> Plot | None:
@@ -88,10 +89,11 @@ def _rounded(cell: Content) -> Content:
 
 
 def _keys(fit: Fit) -> Table:
+    units = {str(key["name"]): str(key.get("unit", "")) for key in schema()["x-keys"]}
     rows: list[list[Content]] = []
     for key in fit.keys:
         between = "" if key.low is None or key.high is None else f"{page.said(key.low)} to {page.said(key.high)}"
-        rows.append(
-            [key.key, str(key.value), between if key.determined or not between else "not determined", key.source]
-        )
-    return Table("Keys", ["key", "value", "interval", "from"], rows, fits=True)
+        unit = "" if isinstance(key.value, (bool, str)) else units.get(key.key, "")
+        found = between if key.determined or not between else "not determined"
+        rows.append([key.key, str(key.value), found, unit, key.source])
+    return Table("Keys", ["key", "value", "interval", "unit", "from"], rows, fits=True)

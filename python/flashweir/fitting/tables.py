@@ -6,6 +6,7 @@ measured, 10,000 requests a second, half of them reads. Write amplification: fou
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from flashweir._native import ConfigError
 from flashweir.fitting.fields import Fields, size_of
@@ -161,7 +162,8 @@ def _amplification(table: Fields, capacity: int | None) -> tuple[list[Point], li
     rates = table.numbers("mib_s", len(wafs)) if "mib_s" in table.values else []
     writers = (Stream(1.0, threads=_WRITERS),)
     found: list[Point] = []
-    left = [f"{table.place}: sequential_waf"] if "sequential_waf" in table.values else []
+    left: list[str] = []
+    sequential = _sequential(table, len(wafs))
     used = table.numbers("used_gib", len(wafs)) if "used_gib" in table.values else None
     order = table.values.get("writes", ["uniform"] * len(wafs))
     if not isinstance(order, list) or len(order) != len(wafs):
@@ -189,8 +191,17 @@ def _amplification(table: Fields, capacity: int | None) -> tuple[list[Point], li
         workload = Workload(writers, pattern="zipf" if pattern == "zipf" else "uniform", used_share=share,
                             skew=float(skew) if skew else 0.0)  # fmt: skip
         # The exponent says little of the skew of another generator: shown, not fitted.
-        found.append(_written(name, workload, measured, 0.0 if pattern == "zipf" else 1.0))
+        point = _written(name, workload, measured, 0.0 if pattern == "zipf" else 1.0)
+        found.append(replace(point, sequential_waf=sequential[at]))
     return found, left
+
+
+def _sequential(table: Fields, count: int) -> list[float]:
+    """Amplification of a sequential fill beside each measured value: one number for all of them, or a list."""
+    given = table.values.get("sequential_waf", 1.0)
+    if isinstance(given, list):
+        return [max(1.0, value) for value in table.numbers("sequential_waf", count)]
+    return [table.number("sequential_waf", 1.0, low=1.0, high=10.0)] * count
 
 
 def _zones(table: Fields) -> list[Point]:

@@ -189,7 +189,9 @@ def judged(trial: Trial, frame: "SweepFrame") -> Matrix:
 
 def _verdict(trial: Trial, workload: str, found: Mapping[str, Group]) -> Verdict:
     seen = workload not in trial.unseen
-    means = {name: statistics.mean_interval(group.by_seed("iops").values()) for name, group in found.items()}
+    means = {
+        name: statistics.mean_interval(group.by_seed("iops").values(), at_least=0.0) for name, group in found.items()
+    }
     means = {name: mean for name, mean in means.items() if mean.n}
     rivals = [name for name in trial.rivals if name in means]
     if trial.candidate not in means or not rivals:

@@ -8,7 +8,7 @@ from flashweir import statistics
 from flashweir.charts import labels
 from flashweir.charts.model import Chart
 from flashweir.charts.names import isolated
-from flashweir.reports import cells, finding
+from flashweir.reports import about, cells, finding
 from flashweir.reports.figures import sections_of
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Section, Table, Text
 from flashweir.statistics.summary import QUANTILE
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 _EXAMPLES = 3
+_TWO = 2
 _IN_SWEEP = "All of them are in the sweep's directory."
 
 
@@ -97,19 +98,13 @@ def _sweep_facts(frame: "pl.DataFrame", meta: Json, failed: int) -> list[Block]:
     done = len(frame)
     blocks: list[Block] = [Text(str(note)) for note in meta.get("notes") or ()]
     axes = [f"{axis['name']}: {', '.join(cells.plain(value) for value in axis['values'])}" for axis in meta["axes"]]
-    build = [f"build {meta['build']}"] if meta.get("build") else []
-    commit = [f"commit {meta['git_commit']}"] if meta.get("git_commit") else []
-    version = ", ".join([f"flashweir {meta.get('version', '')}", *build, *commit])
     facts: list[tuple[str, str | Sequence[str]]] = [
         ("sweep", str(meta.get("name", ""))),
         ("runs", f"{done:,} of {meta.get('runs', 0):,}, {failed:,} failed; {meta.get('points', 0):,} settings"),
         ("axes", axes or ["none"]),
         ("seeds", ", ".join(cells.plain(seed) for seed in meta.get("seeds", ()))),
-        ("version", version),
-        (
-            "machine",
-            [f"{key}: {cells.plain(value)}" for key, value in (meta.get("machine") or {}).items()] or ["unknown"],
-        ),
+        ("version", about.version(meta.get("version", ""), meta.get("build"), meta.get("git_commit"))),
+        ("machine", about.lines(meta.get("machine") or {})),
         ("created", str(meta.get("created", ""))),
     ]
     spec = json.dumps(meta.get("spec"), indent=2, ensure_ascii=False)
@@ -162,6 +157,8 @@ def _summary(frame: "pl.DataFrame", found: "pl.DataFrame", meta: Json, metrics: 
     else:
         text = "Means over the seeds of a setting, also of the runs' latency quantiles"
     text += "; after ±, or in brackets, the 95 % interval where there is more than one seed."
+    if len(meta.get("seeds", ())) == _TWO:
+        text += " Two seeds say little of the spread: an interval is 12.7 standard errors on each side, with three 4.3."
     return [Text(text), Table("Settings", columns, rows, rest=_IN_SWEEP, fits=True)]
 
 

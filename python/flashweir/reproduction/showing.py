@@ -200,7 +200,7 @@ def summary(found: "Reproduction") -> str:
 
 def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
     """Contents of a page: how much holds, printed and measured side by side, values and claims, then experiments."""
-    from flashweir.reports import finding
+    from flashweir.reports import about, finding
     from flashweir.reports.model import Block, Details, Figure, Section, Table, Text
     from flashweir.reproduction import beside
 
@@ -228,11 +228,11 @@ def sections(reproductions: "Sequence[Reproduction]") -> "list[Section]":
             blocks.append(Table(f"{one.paper.name}: claims", columns, claims, fits=True))
         found.append(Section(_title(one), blocks))
         for experiment, figures in one.figures:
-            about = experiment.folder / "README.md"
-            text = [Details("Description", about.read_text(encoding="utf-8"))] if about.exists() else []
+            readme = experiment.folder / "README.md"
+            text = [Details("Description", readme.read_text(encoding="utf-8"))] if readme.exists() else []
             title = f"{one.paper.name}, {experiment.name}: {experiment.title}"
             found.append(Section(title, [*text, *(Figure(chart) for chart in figures if chart is not lead)]))
-    return found
+    return [*found, about.section()]
 
 
 def _finding(found: "Reproduction") -> str:

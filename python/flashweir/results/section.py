@@ -205,6 +205,18 @@ def unit_of(path: str, structure: type[Section]) -> str:
     return below or one.field.unit
 
 
+def declares(path: str, structure: type[Section]) -> bool:
+    """True if the structure, or one in it, has a field at a dotted path, such as `latency_us.read.p99`."""
+    head, _, rest = path.partition(".")
+    one = fields_of(structure).get(head)
+    if one is None:
+        return False
+    inner, by_key = structure_in(one.type)
+    if by_key:
+        rest = rest.partition(".")[2]
+    return not rest or (inner is not None and declares(rest, inner))
+
+
 class Place(NamedTuple):
     """A field at its place: path, declaration, and the deepest structure that declares it."""
 

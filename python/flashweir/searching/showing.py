@@ -11,7 +11,7 @@ from flashweir.charts.from_curves import Measured, lines
 from flashweir.charts.from_result import scale_for
 from flashweir.charts.model import Axis, Plot, Series
 from flashweir.charts.palette import DOMINATED, FRONT
-from flashweir.reports import finding, page
+from flashweir.reports import about, finding, page
 from flashweir.reports.model import Block, Content, Details, Figure, Section, Table, Text
 from flashweir.searching.evaluation import Design
 from flashweir.searching.outcome import Search
@@ -37,7 +37,7 @@ def write(found: Search, path: str | os.PathLike[str]) -> None:
 
 
 def sections(found: Search) -> list[Section]:
-    """The finding with its figure, the front, further figures, all designs, and device files of the front."""
+    """The finding with its figure, the front with its device files, further figures, all designs, the machine."""
     figures = [trade_off(found, pair) for pair in combinations(found.goals, 2)]
     figures = figures or [_over_order(found)]
     alerts: list[Block] = [] if found.best else [Text(found.why_none, alert=True)]
@@ -49,6 +49,7 @@ def sections(found: Search) -> list[Section]:
         *([Section("Pareto front", [_table(found, best, whole=False), *files])] if best else []),
         Section("Search", rest),
         Section("Designs", [_table(found, found.found, whole=True)]),
+        about.section(),
     ]
 
 

@@ -52,8 +52,13 @@ class Difference(NamedTuple):
     mean_b: float
 
 
-def mean_interval(values: Iterable[float | None], confidence: float = 0.95) -> Estimate:
+def mean_interval(
+    values: Iterable[float | None], confidence: float = 0.95, *, at_least: float | None = None
+) -> Estimate:
     """The mean of independent observations, with the interval of Student's t: mean +- t(n - 1) s / sqrt(n).
+
+    With `at_least`, a bound that the quantity can't fall below, the interval ends there: it covers as often, since all
+    that is left out is impossible.
 
     Raises:
         ConfigError: `confidence` is not between 0 and 1.
@@ -67,7 +72,8 @@ def mean_interval(values: Iterable[float | None], confidence: float = 0.95) -> E
     if n == 1:
         return Estimate(mean, None, None, 1)
     half = t_quantile(confidence, n) * math.sqrt(_covariance(found, found) / n)
-    return Estimate(mean, mean - half, mean + half, n)
+    low = mean - half
+    return Estimate(mean, low if at_least is None or low >= at_least else min(at_least, mean), mean + half, n)
 
 
 def difference(

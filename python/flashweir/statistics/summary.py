@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
+from flashweir.results.run import Run
+from flashweir.results.section import declares
 from flashweir.statistics.bootstrap import Histogram, bootstrap_mean, pooled_quantiles
 from flashweir.statistics.columns import Group, axis_names, check_metrics, groups
 from flashweir.statistics.intervals import Estimate, check_confidence, mean_interval
@@ -34,10 +36,11 @@ def summarize(
 ) -> "pl.DataFrame":
     """A row a setting: its runs and for each metric the mean over seeds with an interval.
 
-    Means have Student's interval. Latency quantiles (`latency_us.OP.p50` to `p9999`) are those of all requests of all
-    seeds with a bootstrap interval where `histograms` are given; without, the mean of the seeds' quantiles, with a
-    bootstrap interval as well. A seed counts once: where several runs of a setting share one, their mean does. Runs
-    that failed and values that are null, NaN or infinite are left out.
+    Means have Student's interval, which ends at 0 for numbers of a result: none of these can be negative. Latency
+    quantiles (`latency_us.OP.p50` to `p9999`) are those of all requests of all seeds with a bootstrap interval where
+    `histograms` are given; without, the mean of the seeds' quantiles, with a bootstrap interval as well. A seed counts
+    once: where several runs of a setting share one, their mean does. Runs that failed and values that are null, NaN or
+    infinite are left out.
 
     Args:
         frame: a row a run, as `sweep` gives it.
@@ -84,10 +87,14 @@ def summarize(
 def mean_of(
     metric: str, values: Iterable[float], confidence: float = 0.95, resamples: int = 1000, seed: int = 1
 ) -> Estimate:
-    """The mean of a metric's values, one a replication: with a bootstrap interval for a latency quantile, else t's."""
+    """The mean of a metric's values, one a replication: with a bootstrap interval for a latency quantile, else t's.
+
+    The interval of a number of a result ends at 0.
+    """
     if QUANTILE.fullmatch(metric):
         return bootstrap_mean(values, confidence, resamples, seed, unit_ns=US_NS)
-    return mean_interval(values, confidence)
+    # No number of a result can be below 0; a derived column may be.
+    return mean_interval(values, confidence, at_least=0.0 if declares(metric, Run) else None)
 
 
 def _columns(axes: Sequence[str], metrics: Sequence[str]) -> list[str]:

@@ -1,8 +1,6 @@
 """The one loop behind every sweep, wherever its runs are run: plan, run what is not there yet, write each result."""
 
 import json
-import os
-import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +11,7 @@ from typing import Any
 
 from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.machine import machine
 from flashweir.sweeps import rows
 from flashweir.sweeps.backend import Backend
 from flashweir.sweeps.local import free_memory_bytes
@@ -257,26 +256,9 @@ def describe(spec: SweepSpec) -> dict[str, Any]:
         "version": _native.__version__,
         "build": _native.__build__,
         "git_commit": _git_commit(),
-        "machine": machine(),
+        "machine": {**machine(), "free_memory_bytes": free_memory_bytes()},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         **spec.about,
-    }
-
-
-def machine() -> dict[str, Any]:
-    """The machine that starts the sweep."""
-    model = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    return {
-        "host": platform.node(),
-        "system": f"{platform.system()} {platform.release()}",
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "free_memory_bytes": free_memory_bytes(),
-        "python": platform.python_version(),
     }
 
 

@@ -29,6 +29,12 @@ def test_a_run_imports_neither_other_commands_nor_a_validation_library(tmp_path:
     assert not found & {"pydantic", "rich", "polars", "numpy", "scipy", "plotly", "matplotlib"}
 
 
+def test_a_summary_imports_no_more_than_it_draws_with() -> None:
+    found = imported(*QUICK[:-1])
+    assert "rich.table" in found
+    assert not found & {"flashweir.results.run", "rich._emoji_codes", "pydantic", "polars", "numpy"}
+
+
 def test_help_and_unknown_commands_know_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _asked(["--quiet", "simulate", "x"]) == ("simulate",)
     assert _asked(["--version"]) == ()

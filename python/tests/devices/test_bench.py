@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import flashweir, refused
+from conftest import ends_with_machine, flashweir, refused
 
 from flashweir import ConfigError, FlashweirError, bench
 from flashweir.benchmark import comparing, scores, showing
@@ -106,6 +106,7 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     assert "browser" in run.out
     text = page.read_text(encoding="utf-8")
     assert "log-block" in text
+    assert ends_with_machine(page)
     assert "http://" not in text.split("<body")[0]
     names = {path.name for path in figures.iterdir()}
     assert {"scores.png", "plain-sequential.png", "course-browser.png"} <= names
@@ -117,6 +118,12 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     results = [comparing.read(path) for path in both]
     charts = showing.charts(results, ["one", "two"])
     assert all(isinstance(chart, Plot) and len(chart.series) <= 2 for chart in charts)
+    assert isinstance(charts[0], Plot)
+    alone = [row for row in comparing.compare(results) if (row.kind, row.name) == ("suite", "gc")]
+    said = showing.sections(results, ["one", "two"], alone)[0].blocks[0]
+    assert "one has the best score over gc, " in str(said)
+    assert "1 suites" not in str(said)
+    assert (charts[0].name, charts[0].y.scale, charts[0].y.from_zero) == ("scores", "linear", True)
 
 
 def test_the_same_drive_twice_is_told_apart_by_its_files(both: tuple[Path, Path]) -> None:

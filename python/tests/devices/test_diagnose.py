@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, SHIPPED_TRACE, flashweir
+from conftest import ROOT, SHIPPED_TRACE, ends_with_machine, flashweir
 
 from flashweir import TraceError, diagnose, simulate
 from flashweir.charts.model import Cloud
@@ -96,6 +96,7 @@ def test_report_and_picture_are_written(tmp_path: Path) -> None:
     assert 'id="pbr-plot"' in text
     assert 'class="still" src="data:image/png;base64,' in text, "a picture for browsers without WebGL"
     assert "write buffer" in text
+    assert ends_with_machine(html)
     assert png.read_bytes().startswith(b"\x89PNG")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, flashweir, refused
+from conftest import ROOT, ends_with_machine, flashweir, refused
 from model_drive import Drive
 
 import flashweir as api
@@ -195,6 +195,7 @@ def test_a_page_shows_ratios_with_their_bands(tmp_path: Path) -> None:
     for one in diagnosis["symptoms"].values():
         assert html.escape(one["reason"]) in page
     assert "read-under-collection" in page
+    assert ends_with_machine(tmp_path / "d.html")
     assert "is there already: --force replaces it" in refused(*args, cwd=tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import flashweir, refused
+from conftest import ends_with_machine, flashweir, refused
 from rich.console import Console
 
 from flashweir import ConfigError, bench
@@ -125,6 +125,7 @@ def test_the_command_prints_and_writes_all_of_it(tmp_path: Path) -> None:
         ["latency", "read-under-writes"],
     )
     assert "Read latency over write load" in (tmp_path / "r.html").read_text()
+    assert ends_with_machine(tmp_path / "r.html")
     assert {one.name for one in (tmp_path / "f").iterdir()} == {"steady-latency.png", "read-under-writes.png"}
     assert "is there already" in refused("bench", SMALL, *tests, "-o", "r.json", cwd=tmp_path)
 

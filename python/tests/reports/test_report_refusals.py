@@ -99,7 +99,10 @@ def test_refusals_of_the_command(tmp_path: Path) -> None:
         (["run.json", "-o", page_], f"run.json: {wrong}: expected key requests"),
         (["text.json", "-o", page_], f"text.json: {wrong}: not JSON (Expecting value: line 1 column 1 (char 0))"),
         (["deep.json", "-o", page_], f"deep.json: {wrong}: not JSON"),
-        (["none.json", "-o", page_], "none.json: there is no such file or folder"),
+        (
+            ["none.json", "-o", page_],
+            "none.json: there is no such file or folder; expected a sweep's folder, or results in JSON",
+        ),
         ([".", "-o", page_], ".: no sweep: expected sweep.json in it"),
         (["run.json", "-o", "run.json"], "-o run.json: expected a file of its own: run.json is read already"),
         (["run.json", "-o", "link.html"], "-o link.html: expected a file of its own: run.json is read already"),

@@ -157,6 +157,29 @@ def test_over_provisioning_is_found_from_write_amplification(tmp_path: Path) -> 
     assert amplification.settle(bare, None, 1) == {}
 
 
+def test_writes_of_a_drive_for_itself_count_as_its_sequential_fill_says(tmp_path: Path) -> None:
+    plain = measurements.read(written(tmp_path, "m.toml", TABLES))
+    one = measurements.read(written(tmp_path, "one.toml", TABLES.replace("waf = [", "sequential_waf = 1.04, waf = [")))
+    listed = TABLES.replace("waf = [", "sequential_waf = [1.04, 1.02], waf = [")
+    each = measurements.read(written(tmp_path, "each.toml", listed))
+    assert [point.sequential_waf for point in one.points if "waf" in point.measured] == [1.04, 1.04]
+    assert [point.sequential_waf for point in each.points if "waf" in point.measured] == [1.04, 1.02]
+    assert not one.unused
+    settings = {**space.starts()[0].settings, "op_ratio": 0.3}
+    without, with_it = (
+        amplification.waf(None, settings, next(point for point in found.points if "waf" in point.measured), 1)
+        for found in (plain, one)
+    )
+    assert with_it == pytest.approx(1.04 * without)
+    general = GENERAL.replace("[drive]", "[drive]\nsequential_waf = 1.03")
+    found = measurements.read(written(tmp_path, "g.toml", general))
+    assert {point.sequential_waf for point in found.points} == {1.03}
+    with pytest.raises(ConfigError, match=r"sequential_waf: 0\.5: expected a number from 1 to 10"):
+        measurements.read(written(tmp_path, "h.toml", general.replace("1.03", "0.5")))
+    with pytest.raises(ConfigError, match=r"sequential_waf: .*expected a list of 2 numbers"):
+        measurements.read(written(tmp_path, "i.toml", listed.replace("[1.04, 1.02]", "[1.04]")))
+
+
 def test_the_program_time_is_that_of_the_throughput(tmp_path: Path) -> None:
     text = GENERAL.replace('capacity = "256MiB"', 'capacity = "960GB"').replace("iops = 20000", "iops = 90000")
     measured = measurements.read(written(tmp_path, "m.toml", text))

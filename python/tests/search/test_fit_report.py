@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import flashweir
+from conftest import ends_with_machine, flashweir
 from fit_samples import BASE, TABLES, written
 
 from flashweir import FlashweirError
@@ -39,16 +39,16 @@ def test_a_curve_has_the_loads_that_are_numbers() -> None:
 def test_a_report_says_what_is_not_predicted() -> None:
     fit = Fit("Drive A", None, POINTS, [], {}, "m.toml", 0, 1)
     found = sections(fit)
-    assert [one.title for one in found][1:] == ["Values"]
+    assert [one.title for one in found][1:] == ["Values", "Machine and versions"]
     assert "read p50 10.6%" in str(found[0].blocks[0])
     assert "1 of 4 values are not predicted." in str(found[0].blocks[1])
 
 
 def test_an_interval_of_a_key_is_in_plain_digits() -> None:
     keys = [KeyFound("timing.program", 150_000, 148_500.0, 152_250.0, True, "fitted")]
-    table = next(block for block in sections(Fit("A", {}, POINTS, keys, {}, "m.toml", 4, 1))[-1].blocks
+    table = next(block for block in sections(Fit("A", {}, POINTS, keys, {}, "m.toml", 4, 1))[-2].blocks
                  if isinstance(block, Table))  # fmt: skip
-    assert table.rows[0][2] == "148,500 to 152,250"
+    assert table.rows[0][2:4] == ["148,500 to 152,250", "ns"]
 
 
 def test_the_command_writes_a_page(tmp_path: Path) -> None:
@@ -58,6 +58,7 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     flashweir(*command, module=True)
     text = page.read_text(encoding="utf-8")
     assert "read p99" in text
+    assert ends_with_machine(page)
     assert "Drive A 960 GB" in text
     assert "--force" in flashweir(*command, module=True, code=2).err
     assert page.read_text(encoding="utf-8") == text

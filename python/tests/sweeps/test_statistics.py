@@ -64,6 +64,16 @@ def test_an_interval_takes_two_observations() -> None:
     assert nothing[1:] == (None, None, 0)
 
 
+def test_an_interval_ends_where_the_quantity_does() -> None:
+    wide = mean_interval([1.0, 9.0])
+    assert wide.low is not None
+    assert wide.low < 0
+    assert mean_interval([1.0, 9.0], at_least=0.0) == wide._replace(low=0.0)
+    # One that lies above the bound is as it is, and no interval excludes its own mean.
+    assert mean_interval([8.0, 9.0, 10.0], at_least=0.0) == mean_interval([8.0, 9.0, 10.0])
+    assert mean_interval([-2.0, 0.0], at_least=0.0).low == -1.0
+
+
 def test_what_is_no_number_is_no_observation() -> None:
     found = mean_interval([1.0, None, math.nan, 3.0, math.inf, -math.inf, 1e200])
     assert found == mean_interval([1.0, 3.0])

@@ -82,6 +82,16 @@ def test_a_summary_has_a_row_a_setting_in_the_order_of_the_axes() -> None:
     assert found.row(0)[10:13] == pytest.approx(bootstrap_mean(of_first["latency_us.write.p99"])[:3])
 
 
+def test_an_interval_of_a_number_of_a_result_ends_at_zero() -> None:
+    frame = pl.DataFrame({"a": [1, 1], "seed": [1, 2], "iops": [1.0, 9.0], "latency_us.read.mean": [1.0, 9.0],
+                          "gain": [1.0, 9.0], "error": [None, None]})  # fmt: skip
+    row = summarize(frame, ["iops", "latency_us.read.mean", "gain"], by="a").row(0, named=True)
+    assert (row["iops low"], row["latency_us.read.mean low"]) == (0.0, 0.0)
+    assert row["iops high"] == row["gain high"]
+    # A derived column may be a difference.
+    assert row["gain low"] < 0
+
+
 def test_a_summary_at_another_confidence_is_wider_or_narrower() -> None:
     narrow, usual = summarize(example(), "iops", confidence=0.8), summarize(example(), "iops")
     assert (narrow["iops high"] < usual["iops high"]).all()
@@ -92,11 +102,11 @@ def test_seeds_count_once() -> None:
     rows = [run(1, 10.0, a=1), run(1, 10.0, a=1), run(2, 20.0, a=1)]
     found = summarize(swept(rows, a=[1]), "iops")
     assert found.row(0)[1] == 3
-    assert found.row(0)[3:] == mean_interval([10.0, 20.0])[:3]
+    assert found.row(0)[3:] == mean_interval([10.0, 20.0], at_least=0.0)[:3]
     # Two settings in one group: the mean of each seed is one observation.
     rows = [run(1, 10.0, a=1), run(1, 14.0, a=2), run(2, 20.0, a=1), run(2, 22.0, a=2)]
     found = summarize(swept(rows, a=[1, 2]), "iops", by=[])
-    assert found.row(0) == (4, 0, *mean_interval([12.0, 21.0])[:3])
+    assert found.row(0) == (4, 0, *mean_interval([12.0, 21.0], at_least=0.0)[:3])
 
 
 def test_failed_runs_and_missing_values_are_left_out() -> None:
@@ -109,7 +119,7 @@ def test_failed_runs_and_missing_values_are_left_out() -> None:
     assert found["a"].to_list() == [3, 2, 1]
     assert found.rows()[0] == (3, 3, 0, 7.0, None, None)
     assert found.rows()[1] == (2, 2, 2, None, None, None)
-    assert found.rows()[2] == (1, 3, 1, *mean_interval([10.0, 12.0])[:3])
+    assert found.rows()[2] == (1, 3, 1, *mean_interval([10.0, 12.0], at_least=0.0)[:3])
 
 
 def test_sweeps_in_which_nothing_finished() -> None:

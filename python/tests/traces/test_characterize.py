@@ -146,7 +146,7 @@ def test_figures_are_files_too(tmp_path: Path) -> None:
         (["random:count=10", "--unit", "4KiB"], 'unit "4096": expected a positive multiple of 128 KiB'),
         (["random:count=10", "--resume"], "--resume: expected a folder of traces: random:count=10 is none"),
         (["random:count=10", "--figure-format", "png"], "--figure-format goes with --figures DIR"),
-        (["nothing.here"], "nothing.here: No such file or directory (os error 2)"),
+        (["nothing.here"], "nothing.here: No such file or directory; expected a trace of requests"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:

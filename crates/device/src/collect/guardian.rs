@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use flashweir_trace::reason::without_code;
 use rustix::io::FdFlags;
 
 use crate::Error;
@@ -135,7 +136,7 @@ impl Drop for Guardian {
 fn failed(detail: &str) -> Error {
     Error::Setting {
         what: "the process that restores the kernel's settings".to_owned(),
-        expected: format!("expected it to run ({detail})"),
+        expected: format!("expected it to run ({})", without_code(detail)),
     }
 }
 

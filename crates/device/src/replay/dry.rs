@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use flashweir_trace::reason::without_code;
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde_json::{Map, Value, json};
 
@@ -108,6 +109,6 @@ pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error
         "trace_report": outline.report,
         "precondition_bytes": first,
         "until_steady": spec.until_steady,
-        "refused": refused.map(|error| error.to_string()),
+        "refused": refused.map(|error| without_code(&error.to_string())),
     }))
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flashweir_trace::reason::without_code;
+
 use super::core::Change;
 use super::cuts::Bytes;
 use super::engine::Engine;
@@ -74,10 +76,10 @@ impl Shared {
     }
 
     /// Says in a line why a client was ended.
-    pub(super) fn complain(&self, line: String) {
+    pub(super) fn complain(&self, line: &str) {
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         if complaints.len() < MAX_COMPLAINTS {
-            complaints.push(line);
+            complaints.push(without_code(line));
         }
     }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use flashweir_ssd::StateReader;
 use flashweir_trace::output::{OutputError, PartFile};
+use flashweir_trace::reason::expecting;
 use postcard::de_flavors::io::io::IOReader;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ impl Loading {
     /// Opens a file. One that is no drive, or another engine's, is refused.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let wrong = |detail: String| Error::DriveFile { path: path.to_owned(), detail };
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+        let file = File::open(path).map_err(|error| wrong(expecting(&error, "a saved drive").to_string()))?;
         let mut file = BufReader::with_capacity(READ_BYTES, file);
         let header = header(&mut file).map_err(wrong)?;
         let blocks = BlockReader::new(file).map_err(|error| wrong(error.to_string()))?;

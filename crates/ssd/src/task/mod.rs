@@ -164,6 +164,8 @@ pub(crate) struct Background {
     fold_after: Bound,
     #[serde(skip)]
     steps: Outside<Idle, Steps>,
+    /// True if units may have something to do, and not the buffer alone.
+    of_units: bool,
     destage: destage::Policy,
     /// By unit.
     credits: Vec<pace::Credit>,
@@ -172,11 +174,12 @@ pub(crate) struct Background {
 impl Background {
     /// `None` if no policy ever wants anything.
     pub(crate) fn new(config: &BackgroundConfig, destage: &DestageConfig, fold_after: Bound) -> Option<Self> {
-        let works = *config != BackgroundConfig::default() || *destage != DestageConfig::default();
-        (works || fold_after.0.is_some()).then(|| Self {
+        let of_units = *config != BackgroundConfig::default() || fold_after.0.is_some();
+        (of_units || *destage != DestageConfig::default()).then(|| Self {
             config: config.clone(),
             fold_after,
             steps: Outside::default(),
+            of_units,
             destage: destage::Policy::new(destage),
             credits: Vec::new(),
         })
@@ -185,7 +188,13 @@ impl Background {
     /// From now on wants what these settings say. Functions outside the engine stay.
     pub(crate) fn change(&mut self, config: &BackgroundConfig, destage: &DestageConfig) {
         self.config = config.clone();
+        self.of_units = *config != BackgroundConfig::default() || self.fold_after.0.is_some();
         self.destage.change(destage);
+    }
+
+    /// True if units may have something to do, and not the buffer alone.
+    pub(crate) fn is_of_units(&self) -> bool {
+        self.of_units
     }
 
     /// Gives policies outside the engine their functions.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::output::is_standard;
+use crate::reason::expecting;
 use crate::{FieldError, Position, TraceError};
 
 /// Bytes read at once, after the first few blocks.
@@ -61,7 +62,7 @@ impl Input {
         let file = if is_standard(path) {
             File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?)
         } else {
-            File::open(path).map_err(failed)?
+            File::open(path).map_err(|error| failed(expecting(&error, "a trace of requests")))?
         };
         let meta = file.metadata();
         if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Series
 from flashweir.charts.units import duration
-from flashweir.reports import finding
+from flashweir.reports import about, finding
 from flashweir.reports.model import Block, Cell, Content, Facts, Figure, Section, Table
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def sections(result: Mapping[str, Any]) -> list[Section]:
         figures = [Figure(chart) for chart in _charts(test) if lead is None or chart.name != lead.name]
         blocks: list[Block] = [Facts(facts(test)), *figures, *tables(test)]
         found.append(Section(test["test"], blocks))
-    about = [
+    facts_of_run = [
         ("target", str(result["target"])),
         ("size", f"{result['size_bytes']:,} bytes"),
         ("minute", f"{60 * result['scale']:.3g} s"),
@@ -132,7 +132,7 @@ def sections(result: Mapping[str, Any]) -> list[Section]:
         ("written", f"{result['written_bytes']:,} bytes"),
         ("version", f"flashweir {result['version']}"),
     ]
-    return [*found, Section("Test", [Facts(about)])]
+    return [*found, Section("Test", [Facts(facts_of_run)]), about.section()]
 
 
 def _finding(result: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from flashweir.charts.model import Axis, Chart, Plot, Series
 from flashweir.diagnosis.active.showing import advice, values, verdict
 from flashweir.diagnosis.report import NAMES
-from flashweir.reports import page
+from flashweir.reports import about, page
 from flashweir.reports.finding import section
 from flashweir.reports.model import Block, Facts, Figure, Section, Table, Text
 
@@ -53,23 +53,29 @@ def sections(found: Json) -> list[Section]:
     rows = [[test[field] for field in fields] for test in found["tests"]]
     tests: list[Block] = [Figure(chart) for chart in drawn[1:]]
     tests.append(Table("Ratios of the tests on this drive", columns, rows, fits=True))
-    about = [
+    facts = [
         ("target", str(found["target"])),
         ("size", f"{found['size_bytes']:,} bytes"),
         ("idle read", f"{found['read_us']:.3g} us"),
         ("written", f"{found['written_bytes']:,} bytes"),
         ("duration", f"{found['elapsed_s']:.4g} s of the drive's time"),
     ]
-    run = Section("The run", [Facts(about)])
+    run = Section("The run", [Facts(facts)])
     if not found["admissible"]:
         # Nothing of a target without flash is measured but its reads.
-        return [section(list(verdict(found)), None, alerts), Section("Tests", [Figure(one) for one in drawn]), run]
+        return [
+            section(list(verdict(found)), None, alerts),
+            Section("Tests", [Figure(one) for one in drawn]),
+            run,
+            about.section(),
+        ]
     return [
         section([*verdict(found), *said], drawn[0] if drawn else None, alerts),
         Section("The drive", [Facts(list(values(found).items()))]),
         Section("Advice", [Text(text) for text in advice(found)]),
         Section("Tests", tests),
         run,
+        about.section(),
     ]
 
 

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use flashweir_trace::reason::without_code;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, Listener, Stream};
@@ -202,7 +203,7 @@ fn parse(line: &[u8]) -> Result<Command, (Value, String)> {
 
 fn reply(id: &Value, done: Result<Value, Fail>) -> Value {
     let error = |kind: &str, message: String| {
-        let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = without_code(&message.split_whitespace().collect::<Vec<_>>().join(" "));
         json!({"id": id, "ok": false, "error": {"kind": kind, "message": message}})
     };
     match done {

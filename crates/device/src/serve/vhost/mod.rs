@@ -69,7 +69,7 @@ pub(super) fn accept(shared: &Arc<Shared>, socket: &Socket) {
         match socket.listener.wait(LOOK) {
             Ok(true) => {
                 if let Err(reason) = begin(shared, socket) {
-                    shared.complain(format!("{OPTION} {}: {reason}", socket.path.display()));
+                    shared.complain(&format!("{OPTION} {}: {reason}", socket.path.display()));
                 }
             }
             Ok(false) => {}
@@ -111,7 +111,7 @@ fn begin(shared: &Arc<Shared>, socket: &Socket) -> Result<(), String> {
         drop(daemon);
         backend.release_events();
         if let Some(reason) = link.reason().or_else(|| broken(&ended)) {
-            own.complain(format!("{OPTION} {}: a client was ended: {reason}", path.display()));
+            own.complain(&format!("{OPTION} {}: a client was ended: {reason}", path.display()));
         }
     };
     thread("vhost client", serve).map(drop).map_err(|error| {

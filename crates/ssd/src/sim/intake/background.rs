@@ -294,10 +294,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
         self.look_around();
-        let crews = std::mem::take(&mut self.background.crews);
-        let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
-        self.background.crews = crews;
-        asked?;
+        if self.background.policies.as_ref().is_some_and(task::Background::is_of_units) {
+            let crews = std::mem::take(&mut self.background.crews);
+            let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
+            self.background.crews = crews;
+            asked?;
+        }
         if let Some(limit) = self.background.destages_before.take() {
             self.pump_before(limit, true)?;
             self.own_commands(0..self.core.geometry.total_dies());
