@@ -96,4 +96,6 @@ def _work(questions: BinaryIO, answers: BinaryIO) -> None:
 if __name__ == "__main__":
     # The parent answers an interrupt.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A parent that was killed reads no answers: the first one for it ends the worker, without a traceback.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     _work(sys.stdin.buffer, sys.stdout.buffer)

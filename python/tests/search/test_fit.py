@@ -1,6 +1,10 @@
 """`flashweir.fit`: measurements in both forms, predictions, the search."""
 
 import json
+import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,6 +194,21 @@ def test_the_program_time_is_that_of_the_throughput(tmp_path: Path) -> None:
     times = found["timing.program"]
     assert isinstance(times, list)
     assert times[0] < times[1] < times[2]
+
+
+def test_a_worker_whose_parent_was_killed_ends_without_a_word() -> None:
+    command = [sys.executable, "-m", "flashweir.fitting.workers"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        assert worker.stderr is not None
+        worker.stdout.close()
+        # No task: the worker answers with an error.
+        worker.stdin.write(pickle.dumps((None, {})))
+        worker.stdin.close()
+        assert worker.stderr.read() == b""
+        assert worker.wait() == -signal.SIGPIPE
 
 
 def test_a_search_is_the_same_again_and_goes_on_after_a_kill(tmp_path: Path) -> None:
