@@ -76,8 +76,10 @@ def found(course: Course, limits: Limits) -> Ends:
         host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
     else:
         reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
-    first = _first_of_aged if limits.aged is not None else _first_uncorrectable
-    errors = first(course, limits, far)
+    if limits.aged is not None:
+        errors = _first_of_aged(course, limits, limits.aged, far)
+    else:
+        errors = _first_uncorrectable(course, limits, far)
     if isinstance(errors, str):
         reasons["uncorrectable"] = errors
     else:
@@ -129,10 +131,8 @@ def _first_uncorrectable(course: Course, limits: Limits, far: float) -> float | 
     return f"fewer than one is expected until the mean block has {cycles:,.0f} cycles"
 
 
-def _first_of_aged(course: Course, limits: Limits, far: float) -> float | str:
+def _first_of_aged(course: Course, limits: Limits, aged: Aged, far: float) -> float | str:
     """Bytes written when the most erased block or the weakest one can't be read, or why there is no such time."""
-    aged = limits.aged
-    assert aged is not None  # noqa: S101 - as the caller has found
     if course.slope("flash_reads", math.inf) <= 0:
         return "nothing is read from flash"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 AnyPath = str | os.PathLike[str]
-# Evaluations: 20 minutes on two cores.
+# Evaluations: at most 20 minutes on two cores.
 DEFAULT_BUDGET = 100
 
 

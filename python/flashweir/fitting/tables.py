@@ -200,7 +200,10 @@ def _sequential(table: Fields, count: int) -> list[float]:
     """Amplification of a sequential fill beside each measured value: one number for all of them, or a list."""
     given = table.values.get("sequential_waf", 1.0)
     if isinstance(given, list):
-        return [max(1.0, value) for value in table.numbers("sequential_waf", count)]
+        values = table.numbers("sequential_waf", count)
+        if min(values, default=1.0) < 1:
+            raise table.refuse("sequential_waf", "numbers from 1")
+        return values
     return [table.number("sequential_waf", 1.0, low=1.0, high=10.0)] * count
 
 

@@ -180,6 +180,8 @@ def test_writes_of_a_drive_for_itself_count_as_its_sequential_fill_says(tmp_path
     assert {point.sequential_waf for point in found.points} == {1.03}
     with pytest.raises(ConfigError, match=r"sequential_waf: 0\.5: expected a number from 1 to 10"):
         measurements.read(written(tmp_path, "h.toml", general.replace("1.03", "0.5")))
+    with pytest.raises(ConfigError, match=r"sequential_waf: .*expected numbers from 1"):
+        measurements.read(written(tmp_path, "j.toml", listed.replace("1.02]", "0.9]")))
     with pytest.raises(ConfigError, match=r"sequential_waf: .*expected a list of 2 numbers"):
         measurements.read(written(tmp_path, "i.toml", listed.replace("[1.04, 1.02]", "[1.04]")))
 
