@@ -17,6 +17,8 @@ pub(super) struct Made {
     pub(super) step: bool,
     /// They are for a page that is written: it is grouped, and so is what it needs of the map.
     pub(super) page: bool,
+    /// They end a collection of superblocks that was begun step by step.
+    pub(super) completes: bool,
     /// The tag that waits for the erases of a zone that is reset.
     pub(super) reset: Option<u32>,
 }

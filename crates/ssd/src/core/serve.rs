@@ -192,9 +192,10 @@ impl<C: Content> Core<C> {
                 self.flush_pending(now_ns, None, executor);
             }
         }
+        let completes = self.superblocks.is_some() && self.ftl.is_collecting(home.unit);
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened(home.unit);
-        self.issue(now_ns, Made { page: true, ..Made::default() }, executor);
+        self.issue(now_ns, Made { page: true, completes, ..Made::default() }, executor);
         self.note_in_zone(home.unit, written.ppn)?;
         let (unit, ppn) = self.at(home.unit, written.ppn);
         let mut opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };

@@ -206,7 +206,11 @@ impl<C: Content> Core<C> {
         let mut ops = std::mem::take(&mut self.ops);
         let mut left = ops.list();
         while let Some(op) = left.first() {
-            let together = if made.step { moved_together(left, &ops) } else { 1 };
+            let together = match (made.step, made.completes) {
+                (true, _) => moved_together(left, &ops),
+                (false, true) => moved_at_once(left),
+                (false, false) => 1,
+            };
             match &op.effect {
                 Effect::Laid { ppn, map } => self.lay_in_set(&superblocks, op.unit, *ppn, *map),
                 Effect::Moved(_) => {
@@ -352,6 +356,13 @@ fn moved_together(left: &[FlashOp], ops: &Ops) -> usize {
         is_of_first && !moves(op).iter().any(|(from, _)| is_programmed(&left[..*number], *from))
     };
     left.iter().enumerate().take_while(joins).count().max(1)
+}
+
+/// Operations from the first on that move pages of one set, at least one, where steps of a collection follow each other without a
+/// pause: those of one victim, up to its erase, are made as in a collection at once.
+fn moved_at_once(left: &[FlashOp]) -> usize {
+    let joins = |op: &&FlashOp| matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
+    left.iter().take_while(joins).count().max(1)
 }
 
 pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {

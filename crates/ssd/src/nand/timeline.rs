@@ -336,6 +336,10 @@ impl<P: Probe> TimePath for Timeline<P> {
         self.ended.push(Reverse((free_ns.max(self.now_ns), tag, Parts::default())));
     }
 
+    fn next_news(&mut self) -> Option<u32> {
+        None
+    }
+
     fn handed(&self, _: u32) -> u64 {
         0
     }

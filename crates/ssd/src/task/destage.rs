@@ -61,6 +61,11 @@ impl Policy {
         }
     }
 
+    /// True if pages may leave the buffer though nobody needs room.
+    pub(super) fn is_ahead(&self) -> bool {
+        !matches!(self.config, DestageConfig::Full(_))
+    }
+
     /// Decides if pages are to leave the buffer, and which ones.
     pub(super) fn decide(&mut self, view: &BufferView) -> (Wish, Leaving) {
         if view.entries == 0 {

@@ -257,6 +257,11 @@ impl Background {
         is_paced && credit.is_some_and(|credit| credit.grow(&collect.pace, view, collect.should_below))
     }
 
+    /// True if pages may leave the buffer though nobody needs room.
+    pub(crate) fn destages_ahead(&self) -> bool {
+        self.destage.is_ahead()
+    }
+
     /// Decides if pages of the buffer are to leave it, and which ones; of all dies together.
     pub(crate) fn destages(&mut self, view: &BufferView) -> (Wish, Leaving) {
         self.destage.decide(view)

@@ -149,6 +149,30 @@ fn a_superblock_is_collected_ahead_when_all_of_its_dies_are_idle() {
 }
 
 #[test]
+fn a_collection_begun_ahead_is_completed_by_two_commands_a_die() {
+    // Idle for 50 us, the drive makes a step; then so many pages come that it has to free a superblock at once.
+    let ahead = [("precondition", "full"), ("op_ratio", "0.25"), ("background.collect.after", "50us")];
+    let first: Vec<_> = (0..24).map(|page| write(0, page * 7 % 128)).collect();
+    let at = run(&with(&ahead), &first).completions().into_iter().max().expect("requests") + 50_001;
+    let burst = (24..60).map(|page| write(at, page * 7 % 128));
+    let outcome = run(&with(&ahead), &first.into_iter().chain(burst).collect::<Vec<_>>());
+    let of_kind = |kind, from_ns: u64, to_ns: u64| {
+        let is_of = move |command: &&Command| command.0 == kind && (from_ns..to_ns).contains(&command.3);
+        outcome.commands.iter().filter(is_of)
+    };
+    assert!(of_kind(Copies, 0, at).count() > 0, "begun ahead");
+    assert_eq!(of_kind(Erase, 0, at).count(), 0, "and not ended");
+    let erased_ns = of_kind(Erase, at, u64::MAX).map(|erase| erase.3).min().expect("a collection");
+    for die in 0..4 {
+        let copies: Vec<_> = of_kind(Copies, at, erased_ns).filter(|copy| copy.1 == die).collect();
+        // The step's own program, then reads and programs of all that is left.
+        assert!(copies.len() <= 3, "{copies:?}");
+    }
+    let pages: u32 = of_kind(Copies, at, erased_ns).map(|copy| copy.2).sum();
+    assert!(pages > 8, "more than a command a die and page: {pages}");
+}
+
+#[test]
 fn a_set_short_of_superblocks_collects_between_the_commands_of_others() {
     let full = [("precondition", "full"), ("op_ratio", "0.6"), ("background.collect.should_below", "3")];
     let requests: Vec<_> = (0..900)

@@ -93,6 +93,10 @@ impl<P: Probe> TimePath for Events<P> {
         self.fences.handed(die)
     }
 
+    fn next_news(&mut self) -> Option<u32> {
+        self.fences.next_news()
+    }
+
     fn is_busy(&self, dies: impl Iterator<Item = u32>) -> bool {
         self.have_commands(dies)
     }

@@ -179,7 +179,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn look_around(&mut self) {
         let now = self.array.now_ns();
         self.background.due_ns = None;
-        for (die, watch) in (0..).zip(&mut self.background.dies) {
+        while let Some(die) = self.array.next_news() {
+            let Some(watch) = self.background.dies.get_mut(die as usize) else { continue };
             let handed = self.array.handed(die);
             if handed != watch.handed {
                 (watch.handed, watch.idle_since_ns) = (handed, None);
@@ -194,6 +195,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Asks if pages are to leave the buffer.
     fn look_at_buffer(&mut self) {
+        if !self.background.policies.as_ref().is_some_and(task::Background::destages_ahead) {
+            return;
+        }
         let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());
         let Some(buffer) = &mut self.buffer else { return };
         let Some(policies) = self.background.policies.as_mut().filter(|_| self.is_buffered) else { return };
