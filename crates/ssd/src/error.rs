@@ -13,16 +13,6 @@ pub enum ConfigError {
         /// A near miss, or where to find the list.
         hint: String,
     },
-    /// A key that belongs to another policy than the one chosen.
-    #[error("{origin}: `{key}` has no effect here: {reason}")]
-    Inert {
-        /// Where the key was given.
-        origin: String,
-        /// The key.
-        key: String,
-        /// The choice that would make it act.
-        reason: String,
-    },
     /// A value of the wrong form or out of range.
     #[error("{origin}: `{key}` = {value}: {expected}")]
     Value {

@@ -9,7 +9,7 @@
 //! - `FLASHWEIR_FREEZE_OUT=DIR` writes the results behind the hashes to `DIR/NUMBER.SECTION`, to compare two commits.
 //! - `FLASHWEIR_FREEZE_ONLY=3,17` runs only these drives.
 //!
-//! To write the file: `FLASHWEIR_FREEZE=1 cargo test -p flashweir-run --test frozen frozen_drives`.
+//! To write the file: `FLASHWEIR_FREEZE=1 cargo test -p flashweir-run --test all frozen::`.
 
 mod digest;
 mod draw;

@@ -1,6 +1,7 @@
 //! Every check of geometry and combinations has its message; values beyond all reason are errors or cheap.
 
 use flashweir_run::{RunSpec, plan};
+use flashweir_ssd::config::layers::{Layer, resolve_noting};
 use flashweir_ssd::config::refusals;
 use flashweir_ssd::{Options, Simulation};
 
@@ -326,8 +327,14 @@ fn settings_of_schedulers_say_what_they_expect() {
         ("sched.low_read_rate", "sched.kind=flin"),
         ("sched.bus_reads_first", "sched.kind=suspend"),
     ] {
-        let message = with("read-first", key, if key.ends_with("first") { "true" } else { "3" });
-        assert_eq!(message, Some(format!("--set: `{key}` has no effect here: it acts only with {acts}")));
+        // Of another policy it has no effect, which the result notes; a wrong value is refused all the same.
+        assert_eq!(with("read-first", key, if key.ends_with("first") { "true" } else { "3" }), None);
+        let layer =
+            Layer::from_assignments("--set", [(key, if key.ends_with("first") { "true" } else { "3" })]);
+        let (_, notes) = resolve_noting(&[layer]).expect("legal");
+        assert_eq!(notes[0].reason, format!("it acts only with {acts}"));
+        let wrong = with("read-first", key, "-1").expect("no value of it");
+        assert!(wrong.starts_with(&format!("--set: `{key}` = ")), "{wrong}");
     }
     let message = error(&[("sched.kind", "readfirst")]).expect("no scheduler");
     assert!(
@@ -351,8 +358,7 @@ fn settings_of_the_host_say_what_they_expect() {
         assert!(message.starts_with("--set: `host.slots` = "), "{message}");
         assert!(message.ends_with(": expected a whole number of at most 32 bits, or \"none\""), "{message}");
     }
-    let message = error(&[("host.slots", "3")]).expect("a closed loop");
-    assert_eq!(message, "--set: `host.slots` has no effect here: it acts only with host.mode=open");
+    assert_eq!(error(&[("host.slots", "3")]), None, "a closed loop has no slots, which the result notes");
     let weigh = |value| error(&[("host.arbitration", "weighted"), ("host.weights", value)]);
     for legal in ["1", "1000", "4,2,1", " 4, 2"] {
         assert_eq!(weigh(legal), None, "{legal}");

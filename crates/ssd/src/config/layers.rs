@@ -1,8 +1,8 @@
 //! Layers: a configuration is the default, then a preset, then a file, then single settings, each over the one before.
 //!
-//! Every key of a layer must act: an unknown key is an error with the nearest right one, and a key that belongs to
-//! another policy than the one chosen is an error that names it. Choosing another policy drops the settings that a lower
-//! layer made for the old one.
+//! An unknown key is an error with the nearest right one. A key that belongs to another policy than the one chosen is
+//! checked as if that one were chosen, waits for a layer that chooses it, and has no effect if none does: a grid may cross
+//! such keys. Choosing another policy drops the settings that a lower layer made for the old one.
 
 use std::collections::BTreeMap;
 
@@ -105,15 +105,20 @@ pub fn resolve(layers: &[Layer]) -> Result<Config, ConfigError> {
 pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), ConfigError> {
     let mut config = Config::default();
     let mut given = Given::default();
+    let mut waiting = Waiting::new();
     for layer in layers {
-        config = apply(config, layer)?;
+        config = apply(config, layer, &mut waiting)?;
         given = given.over(&layer.origin, |key| layer.settings.contains_key(key), &mut config)?;
     }
     let says_state = layers.iter().any(|layer| layer.settings.contains_key("precondition"));
     if config.fill < 1.0 && !says_state {
         config.precondition = Precondition::Full;
     }
-    settle(config)
+    let (config, mut ineffective) = settle(config)?;
+    let of_waiting =
+        |(keys, _): (String, _)| Some(Ineffective { reason: acts_only_with(keys::find(&keys)?)?, keys });
+    ineffective.extend(waiting.into_iter().filter_map(of_waiting));
+    Ok((config, ineffective))
 }
 
 /// A configuration of any origin as [`resolve_noting`] leaves it: without what has no effect, and checked.
@@ -129,20 +134,47 @@ pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigEr
     Ok((config, ineffective))
 }
 
-fn apply(mut config: Config, layer: &Layer) -> Result<Config, ConfigError> {
+/// Settings for policies that are not chosen so far, by their keys: where they come from, and their values.
+type Waiting = BTreeMap<String, (String, Value)>;
+
+fn apply(mut config: Config, layer: &Layer, waiting: &mut Waiting) -> Result<Config, ConfigError> {
     // Policies first, because other keys exist only with some of them.
     let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
     let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
     for (key, value) in choices {
-        set(&mut config, &layer.origin, key, value)?;
+        set_or_wait(&mut config, &layer.origin, (key, value), waiting)?;
+    }
+    for (key, (origin, value)) in std::mem::take(waiting) {
+        if !layer.settings.contains_key(&key) {
+            set_or_wait(&mut config, &origin, (&key, &value), waiting)?;
+        }
     }
     if set_all(&mut config, &others).is_some() {
         return Ok(config);
     }
     for (key, value) in others {
-        set(&mut config, &layer.origin, key, value)?;
+        set_or_wait(&mut config, &layer.origin, (key, value), waiting)?;
     }
     Ok(config)
+}
+
+/// Changes one key, or lets it wait if it belongs to a policy that is not chosen: its value must be one that it may have then.
+fn set_or_wait(
+    config: &mut Config,
+    origin: &str,
+    (key, value): (&str, &Value),
+    waiting: &mut Waiting,
+) -> Result<(), ConfigError> {
+    let owner = keys::find(key).and_then(|key| key.acts_with.as_ref());
+    let is_there = || locate(&mut sections::table(config, &[section_of(key)]), key).is_some();
+    let Some((policy, choice)) = owner.filter(|_| !is_there()) else {
+        return set(config, origin, key, value);
+    };
+    let mut chosen = config.clone();
+    set(&mut chosen, origin, policy, &Value::String(choice.clone()))?;
+    set(&mut chosen, origin, key, value)?;
+    waiting.insert(key.to_owned(), (origin.to_owned(), value.clone()));
+    Ok(())
 }
 
 /// Changes all of these keys at once, or none and returns `None` if something is wrong with one of them, which [`set`] says. A key
@@ -214,12 +246,13 @@ fn expectation(key: &str, value: &Value, error: &str) -> String {
     }
 }
 
-/// Why a key is not there: it belongs to another choice, or does not exist.
+/// Why a key that belongs to a policy has no effect with another one.
+fn acts_only_with(key: &keys::Key) -> Option<String> {
+    key.acts_with.as_ref().map(|(policy, choice)| format!("it acts only with {policy}={choice}"))
+}
+
+/// The error about a key that does not exist.
 fn missing(origin: &str, key: &str) -> ConfigError {
-    if let Some((choice, value)) = keys::find(key).and_then(|key| key.acts_with.as_ref()) {
-        let reason = format!("it acts only with {choice}={value}");
-        return ConfigError::Inert { origin: origin.into(), key: key.into(), reason };
-    }
     let names = || keys::keys().iter().map(|key| key.name.as_str());
     let nearest = names()
         .map(|candidate| (strsim::damerau_levenshtein(candidate, key), candidate))
@@ -270,13 +303,35 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_a_policy_that_is_not_chosen_waits_for_it_or_has_no_effect() {
+        let noted = |sets: &[&[(&str, &str)]]| {
+            let layers: Vec<_> =
+                sets.iter().map(|sets| Layer::from_assignments("--set", sets.iter().copied())).collect();
+            resolve_noting(&layers).expect("legal")
+        };
+        let (config, notes) = noted(&[&[("gc.choices", "4")]]);
+        assert_eq!(config, Config::default());
+        let reason = "it acts only with gc.victim=d-choices".into();
+        assert_eq!(notes, [Ineffective { keys: "gc.choices".into(), reason }]);
+        // A later layer chooses the policy, and may say otherwise.
+        let (config, notes) = noted(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices")]]);
+        assert_eq!((config.gc.victim.clone(), notes), (d_choices("4").gc.victim, vec![]));
+        let (config, _) =
+            noted(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices"), ("gc.choices", "5")]]);
+        assert_eq!(config, d_choices("5"));
+        // Its value is looked at all the same.
+        let wrong = resolve_sets(&[("gc.choices", "0")]).expect_err("out of range").to_string();
+        assert!(wrong.starts_with("--set: `gc.choices` = 0: expected "), "{wrong}");
+    }
+
+    fn d_choices(choices: &str) -> Config {
+        resolve_sets(&[("gc.victim", "d-choices"), ("gc.choices", choices)]).expect("legal")
+    }
+
+    #[test]
     fn every_message_names_key_value_and_what_would_be_right() {
         let message = |sets: &[(&str, &str)]| resolve_sets(sets).expect_err("must be refused").to_string();
         assert_eq!(message(&[("chanels", "4")]), "--set: unknown key `chanels`; did you mean `channels`?");
-        assert_eq!(
-            message(&[("gc.choices", "4")]),
-            "--set: `gc.choices` has no effect here: it acts only with gc.victim=d-choices"
-        );
         assert!(
             message(&[("timing.read", "fast")]).contains("`timing.read` = \"fast\": expected a time such as")
         );
