@@ -243,6 +243,14 @@ class Drive:
         """
         return self._of(self._step(self._drive.fork), self._given)
 
+    def __copy__(self) -> Self:
+        """The same as `fork`."""
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """The same as `fork`."""
+        return self.fork()
+
     def stats(self) -> Result:
         """The statistics at the present: requests that are complete, flash commands that were made.
 

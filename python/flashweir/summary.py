@@ -269,7 +269,7 @@ def _spare_note(spare: Mapping[str, Any]) -> str | None:
     if not spare or abs(spare["got"] - spare["asked"]) <= max(_SPARE_TOLERANCE * spare["asked"], 1e-4):
         return None
     asked, got = (f"{spare[name]:.4g}" for name in ("asked", "got"))
-    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (a larger drive comes closer)"
+    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (more blocks a unit come closer)"
 
 
 def _host_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

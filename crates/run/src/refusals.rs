@@ -18,7 +18,7 @@ pub(crate) const HELD_BACK: Refusal = Refusal::new(
 );
 
 pub(crate) const CLOSED: Refusal = Refusal::new(
-    "times of a workload (duration, rate, time_scale, start), host.mode=closed",
+    "times of a workload (duration, time_scale, start), host.mode=closed",
     "a closed loop takes requests as fast as it can: use host.mode=open",
 );
 

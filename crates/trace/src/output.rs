@@ -85,7 +85,12 @@ impl PartFile {
         // Closed before it is renamed; `drop` finds nothing left to remove after success.
         let done = flushed.and_then(|()| {
             self.file = None;
-            self.part.as_ref().map_or(Ok(()), |(part, target)| std::fs::rename(part, target))
+            let Some((part, target)) = &self.part else { return Ok(()) };
+            // Whoever kept others from reading the file that is replaced still does.
+            if let Ok(there) = std::fs::metadata(target) {
+                std::fs::set_permissions(part, there.permissions())?;
+            }
+            std::fs::rename(part, target)
         });
         done.map_err(|source| self.error(source))
     }
@@ -174,6 +179,18 @@ mod tests {
         drop(writer);
         assert_eq!(std::io::read_to_string(reader).unwrap(), "through");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o400)).unwrap();
+        PartFile::create(&path).unwrap().finish().unwrap();
+        let there = std::fs::metadata(&path).unwrap();
+        assert_eq!((there.permissions().mode() & 0o777, there.len()), (0o400, 0));
     }
 
     #[test]

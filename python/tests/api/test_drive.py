@@ -1,5 +1,6 @@
 """A drive that Python steps."""
 
+import copy
 import subprocess
 import sys
 import threading
@@ -157,7 +158,8 @@ def test_forks_are_what_ifs() -> None:
     stepped = drive()
     stepped.submit(random_writes(500, gap_ns=20_000))
     stepped.advance_to(5_000_000)
-    fork, twin = stepped.fork(), stepped.fork()
+    fork, twin = stepped.fork(), copy.copy(stepped)
+    assert comparable(copy.deepcopy(twin).finish()) == comparable(twin.fork().finish())
     fork.submit(op="trim", offset=0, length=4 << 20)
     fork.drain()
     assert fork.stats().counters.trimmed_pages > 0

@@ -197,3 +197,29 @@ fn kast_merges_no_more_data_blocks_than_share_a_log_block() {
     assert_eq!(drive.write(25), (expected.to_vec(), over(0, 25)));
     assert_eq!((drive.ops.tally.merges, drive.ops.tally.collections.as_slice()), ([2, 0, 0], [2].as_slice()));
 }
+
+#[test]
+fn direct_translation_programs_a_page_in_its_place() {
+    let mut drive = Drive::full(12, &[("ftl.kind", "direct")]);
+    assert_eq!(drive.write(7), (vec![], Written { ppn: 7, old: None }));
+    assert_eq!(drive.ftl.trim(Home { unit: 0, key: 7 }, &mut drive.ops), Ok(false));
+    assert!(drive.ops.list().is_empty());
+}
+
+#[test]
+fn a_zone_takes_its_pages_in_order_and_is_erased_with_its_last_one() {
+    let mut drive = Drive::full(12, &[("ftl.kind", "zones"), ("ftl.host", "none")]);
+    let home = |key| Home { unit: 0, key };
+    let again = drive.ftl.write(home(4), None, 0, &mut drive.ops);
+    let expected = RunError::ZoneOrder { unit: 0, block: 1, page: 0, next: 4 };
+    assert_eq!(again.map(|written| written.ppn), Err(expected));
+    drive.ops.clear();
+    for key in 4..8 {
+        assert_eq!(drive.ftl.trim(home(key), &mut drive.ops), Ok(true));
+        let erases: Vec<_> = drive.ops.list().iter().map(|op| (op.purpose, &op.effect)).collect();
+        let reset = (Purpose::Host, &Effect::Erased { block: 1 });
+        assert_eq!(erases, if key == 7 { vec![reset] } else { vec![] });
+    }
+    assert_eq!(drive.write(4), (vec![], Written { ppn: 4, old: None }));
+    assert_eq!(drive.ftl.lookup(home(5)), None);
+}

@@ -17,3 +17,8 @@ pub(super) fn forward(view: &View, spare_blocks: u64) -> bool {
     }
     view.under_way || (view.buffer_full && view.others_must && view.spare_blocks <= spare_blocks)
 }
+
+/// False if no unit begins: the conditions of [`forward`] that are the same for all.
+pub(super) fn may_begin(buffer_full: bool, others_must: bool) -> bool {
+    buffer_full && others_must
+}

@@ -151,9 +151,13 @@ impl Planner {
             || matches!(self, Planner::External(asked) if !asked.together)
     }
 
-    /// True if a unit that has nothing to write may begin to collect ahead now. `buffer_full`, `others_must`: as in a [`View`].
+    /// False if no unit can begin to collect ahead now, whatever its view, so that none need be asked. `buffer_full`, `others_must`:
+    /// as in a [`View`].
     pub(crate) fn begins_ahead(&self, buffer_full: bool, others_must: bool) -> bool {
-        matches!(self, Planner::External(_)) || buffer_full && others_must
+        match self {
+            Planner::Forwarding { .. } => forwarding::may_begin(buffer_full, others_must),
+            _ => true,
+        }
     }
 
     /// True if the unit takes part in the collection of another one.
