@@ -16,7 +16,8 @@ from flashweir.bundles.contents import Contents
 from flashweir.bundles.manifest import FORMAT, MANIFEST, parse, versions
 from flashweir.reports import page
 from flashweir.reports import sources as report_sources
-from flashweir.reports.sources import names_of, read_result
+from flashweir.reports.names import names_of
+from flashweir.reports.sources import read_result
 from flashweir.results.section import Section
 
 AnyPath = str | os.PathLike[str]

@@ -12,6 +12,7 @@ from flashweir.fio import results as of_fio
 from flashweir.reports import build, sweep
 from flashweir.reports.beside import Run
 from flashweir.reports.model import Section
+from flashweir.reports.names import names_of
 from flashweir.reports.shape import difference
 from flashweir.whole import STANDARD
 
@@ -96,17 +97,3 @@ def read_results(file: Path) -> list[tuple[str, dict[str, Any]]]:
     if wrong := difference(result):
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: expected {wrong}")
     return [("", result)]
-
-
-def names_of(files: Sequence[Path]) -> list[str]:
-    """Each file's name without its suffix; with its folder, and then a number, where several have the same."""
-    names: list[str] = []
-    for file in files:
-        alike = [other for other in files if other.stem == file.stem]
-        base = name = file.stem if len(alike) == 1 else str(file.with_suffix(""))
-        count = 1
-        while name in names:
-            count += 1
-            name = f"{base} ({count})"
-        names.append(name)
-    return names
