@@ -81,7 +81,7 @@ def print_result(result: Result, console: "Console") -> None:
 
 
 def print_comparison(results: Sequence[Result], rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
-    """Who leads; drives side by side: scores, and MB/s of workloads; drives that don't fit go into further tables."""
+    """The finding, and drives side by side: scores, MB/s of workloads; those that don't fit go into further tables."""
     from flashweir.tables import print_columns
 
     for text in _finding(results, labels, rows):

@@ -24,7 +24,7 @@ def runs_of(found: object, file: str) -> list[tuple[str, Json]] | None:
     """
     command = command_of(found)
     if isinstance(found, dict) and command is None:
-        # One that lacks something is told what it lacks.
+        # The check of its command names the field that it lacks.
         command = "bench" if is_bench(found) else "replay" if found.get("command") == "replay" else None
     if command is None or command == "simulate":
         return None

@@ -10,7 +10,7 @@ from flashweir._native import ConfigError
 from flashweir.benchmark import comparing
 from flashweir.charts.model import Chart
 from flashweir.fio import results as of_fio
-from flashweir.reports import build, measured, sweep
+from flashweir.reports import about, build, measured, sweep
 from flashweir.reports.beside import Run
 from flashweir.reports.model import Section
 from flashweir.reports.names import names_of
@@ -79,7 +79,7 @@ def of_results(results: Sequence[tuple[str, dict[str, Any]]]) -> Parts:
     names = [name for name, _ in results]
     title = names[0] if len(names) == 1 else f"{len(names)} runs: {', '.join(names)}"
     charts = build.charts_of_results(results)
-    return title, charts, build.report_of_results(results, charts)
+    return title, charts, [*build.report_of_results(results, charts), about.section()]
 
 
 def read_result(file: Path) -> dict[str, Any]:

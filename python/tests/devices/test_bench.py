@@ -106,7 +106,7 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     assert "browser" in run.out
     text = page.read_text(encoding="utf-8")
     assert "log-block" in text
-    assert ends_with_machine(page)
+    assert ends_with_machine(page, "bench --compare")
     assert "http://" not in text.split("<body")[0]
     names = {path.name for path in figures.iterdir()}
     assert {"scores.png", "plain-sequential.png", "course-browser.png"} <= names

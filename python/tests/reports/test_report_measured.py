@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import flashweir, refused
+from conftest import ends_with_machine, flashweir, refused
 
 import flashweir as package
 from flashweir.reports.sources import runs_of
@@ -60,6 +60,8 @@ def test_all_kinds_stand_beside_each_other(made: Path, tmp_path: Path) -> None:
     iops = next(row for row in found["metrics"] if row["metric"] == "iops")
     assert all(value > 0 for value in iops["values"].values())
     flashweir("report", *files, "-o", str(tmp_path / "r.html"))
+    assert ends_with_machine(tmp_path / "r.html", "report")
+    assert ends_with_machine(tmp_path / "c.html", "compare")
     for page in ("c.html", "r.html"):
         text = (tmp_path / page).read_text(encoding="utf-8")
         assert "worse: emule" in text
@@ -87,6 +89,7 @@ def test_benchmarks_alone_get_the_page_of_bench(made: Path, tmp_path: Path) -> N
 def test_results_in_memory_are_taken_too(tmp_path: Path) -> None:
     replayed = package.replay(WORK, SMALL, timing="asap")
     package.report(replayed, tmp_path / "r.html")
+    assert ends_with_machine(tmp_path / "r.html")
     assert "500 requests in" in (tmp_path / "r.html").read_text(encoding="utf-8")
     graded = package.bench(SMALL, suites=["mapping"], scale=0.01)
     package.report(graded, tmp_path / "b.html")
