@@ -10,6 +10,7 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
+from flashweir.api import as_json
 from flashweir.arguments import check_path, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
@@ -163,7 +164,7 @@ def _graded(
                 tell(workload["name"], number + 1, len(wanted))
             # Data that the first workload left on the drive is ours, and no reason to refuse the second.
             asked = {**settings, "workload": workload, "ours": ours}
-            text = _native.bench_run(json.dumps(asked), _listener(progress))
+            text = _native.bench_run(as_json(asked), _listener(progress))
             ours = True
             if _digest(target) != digest:
                 raise ConfigError(f"{target}: the file was changed during {workload['name']}; expected the same drive")
@@ -187,13 +188,11 @@ def _check_settings(chosen: Sequence[str], state: str, scale: float | None) -> N
 
 def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str]) -> dict[str, Any]:
     try:
-        plan: dict[str, Any] = json.loads(
-            _native.bench_plan(json.dumps({**settings, "scale": scale, "suites": suites}))
-        )
+        plan: dict[str, Any] = json.loads(_native.bench_plan(as_json({**settings, "scale": scale, "suites": suites})))
     except _native.DeviceError as error:
         if _NO_TRIM in str(error):
             # Opening refuses a target that is mounted, or in use otherwise: the reason to name first.
-            _native.Session(json.dumps({name: settings[name] for name in ("target", "erase", "seed")}))
+            _native.Session(as_json({name: settings[name] for name in ("target", "erase", "seed")}))
         raise
     return plan
 

@@ -106,11 +106,15 @@ def _parsed(file: Path) -> object:
         text = sys.stdin.read() if str(file) == STANDARD else file.read_text(encoding="utf-8")
         if (jobs := of_fio.parsed(text)) is not None:
             return of_fio.Jobs(jobs)
+        if not text.strip():
+            raise ConfigError(f"{file}: not a result of flashweir simulate --json: it is empty")
         return jsontext.loads(text)
     except jsontext.TwiceError as error:
         raise ConfigError(f"{file}: {error}; expected each key once") from error
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not a result of flashweir simulate --json: not UTF-8 text") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: not a result of flashweir simulate --json: not JSON ({error})") from error
 
