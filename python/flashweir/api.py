@@ -1,6 +1,7 @@
 """The functions of the package: each makes one call to the native module and wraps what comes back."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -11,7 +12,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import as_native, use_allocator
-from flashweir.arguments import check_path, in_python, is_utf8, place
+from flashweir.arguments import check_path, in_python, is_utf8, on_command_line, place
 from flashweir.external import given, split
 from flashweir.fio.resolving import as_trace, in_words, resolve
 from flashweir.importing.device import imported, note
@@ -274,10 +275,20 @@ def as_json(value: object) -> str:
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
+        _check_finite(value, "a setting")
         raise ConfigError(f"a setting that is no number, text or list: {error}") from error
     if "\\ud" in text:
         _check_texts(value, "")
     return text
+
+
+def _check_finite(value: object, where: str) -> None:
+    """Refuses numbers that are not finite, by their keys."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{where}: {value}: expected a finite number")
+    parts = value.items() if isinstance(value, Mapping) else ()
+    for name, part in parts:
+        _check_finite(part, f"--{name.replace('_', '-')}" if isinstance(name, str) and on_command_line() else str(name))
 
 
 def _check_texts(value: object, where: str) -> None:

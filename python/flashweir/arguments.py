@@ -7,6 +7,7 @@ The engine's messages name the options of the command line (`--wrap`). `in_pytho
 import functools
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,17 +23,23 @@ MAX_WHOLE = 2**64 - 1
 _OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)(?: ((?:/|sim:)[^\s;]*[^\s,;.]))?")
 _RENAMED = {"recover": "recover_log", "speed": "scale", "suite": "suites"}
 _SWITCHES = ("wrap", "buffered", "until-steady", "verify", "dry-run", "allow-drops", "resume")
-_settings = {"command_line": False}
+# Words of the command line, if that is what calls.
+_called: list[Sequence[str]] = []
 
 
-def from_command_line() -> None:
-    """Leaves messages as they are from here on: the command line is what calls."""
-    _settings["command_line"] = True
+def from_command_line(words: Sequence[str] = ()) -> None:
+    """Leaves messages as they are from here on: the command line is what calls, with these words."""
+    _called[:] = [words]
 
 
 def on_command_line() -> bool:
     """True if the command line is what calls."""
-    return _settings["command_line"]
+    return bool(_called)
+
+
+def command_line() -> str:
+    """The command that was called, as one types it; empty if none was."""
+    return shlex.join(["flashweir", *_called[0]]) if _called and _called[0] else ""
 
 
 def check_path(name: str, value: object) -> None:
@@ -90,7 +97,7 @@ def in_python(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except FlashweirError as error:
-            if not _settings["command_line"]:
+            if not on_command_line():
                 error.args = (in_words(str(error)), *error.args[1:])
             raise
 

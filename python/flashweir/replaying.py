@@ -15,10 +15,12 @@ from flashweir.options import reading
 from flashweir.options import target as option
 from flashweir.options.option import as_spec, checked, declared
 from flashweir.results.section import Section
+from flashweir.settings import ANY_REQUEST
 from flashweir.targets import Target, given
 from flashweir.tenants import AnyPath
 
-_PROBE = "random:span=4KiB,size=512B,count=1,write=0,rate=1"
+# A read, so that the target needs no permission.
+_PROBE = f"{ANY_REQUEST},write=0,rate=1"
 
 
 @declared

@@ -8,7 +8,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 
 # A workload that fits every drive.
-_REQUEST = "random:span=4KiB,size=512B,count=1"
+ANY_REQUEST = "random:span=4KiB,size=512B,count=1"
 
 
 def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
@@ -25,7 +25,7 @@ def flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 def refusal(settings: Mapping[str, object]) -> str | None:
     """The engine's words on settings, by dotted key, that make no drive; None if they make one."""
     try:
-        _native.plan(json.dumps({"workloads": [{"spec": _REQUEST}], "overrides": dict(settings)}))
+        _native.plan(json.dumps({"workloads": [{"spec": ANY_REQUEST}], "overrides": dict(settings)}))
     except ConfigError as error:
         return str(error).removeprefix("--set: ")
     return None

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
+from flashweir.plain import plain
 
 _BAR_CELLS = 40
 # From here on, tenths say nothing.
@@ -93,7 +94,7 @@ def print_fields(fields: Mapping[str, Any], console: Console, indent: int = 0) -
             console.print(label.rstrip(), highlight=False, markup=False)
             print_fields(value, console, indent + 2)
         else:
-            console.print(f"{label}  {_plain(value)}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"{label}  {plain(value)}", highlight=False, markup=False, soft_wrap=True)
 
 
 def print_paragraphs(rows: Iterable[tuple[str, str]], console: Console) -> None:
@@ -343,21 +344,6 @@ def _number(value: float | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.1f}" if abs(value) < _LARGE else f"{value:,.0f}"
-
-
-def _plain(value: object) -> str:
-    """Any JSON value as people read it."""
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "-"}[value]
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.6g}" if abs(value) < _LARGE else f"{value:,.1f}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_plain(item) for item in value) or "-"
-    if isinstance(value, Mapping):
-        return " ".join(f"{key}={_plain(item)}" for key, item in value.items()) or "-"
-    return str(value)
 
 
 def _escape(text: str) -> str:

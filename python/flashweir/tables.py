@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flashweir.plain import setting
 from flashweir.statistics.summary import QUANTILE
 from flashweir.statistics.verdict import BETTER, decimals, judgement
 
@@ -48,7 +49,7 @@ def print_summary(summary: "pl.DataFrame", console: Console) -> None:
         cells = [with_interval(row[name], row[f"{name} low"], row[f"{name} high"], console) for row in rows]
         groups.append({name: [Text(cell) for cell in cells]})
     runs = [f"{row['runs']:,} ({row['failed']:,} failed)" if row["failed"] else f"{row['runs']:,}" for row in rows]
-    settings = {name: [_plain_value(row[name]) for row in rows] for name in varying}
+    settings = {name: [setting(row[name]) for row in rows] for name in varying}
     print_columns(settings, runs, groups, console)
 
 
@@ -111,7 +112,7 @@ def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
     varying = _print_constant(comparison, comparison.columns[: comparison.columns.index("alternative")], console)
     for place, metric in enumerate(comparison["metric"].unique(maintain_order=True)):
         rows = [row for row in comparison.iter_rows(named=True) if row["metric"] == metric]
-        base = _plain_value(rows[0]["baseline"])
+        base = setting(rows[0]["baseline"])
         wish = f" ({BETTER[metric]} is better)" if metric in BETTER else ""
         if place:
             console.print()
@@ -128,16 +129,16 @@ def print_comparison(comparison: "pl.DataFrame", console: Console) -> None:
 
 def _sentence(row: dict[str, Any], axes: Sequence[str]) -> Text:
     """A row of a comparison that no table of this width has room for."""
-    setting = ", ".join(f"{name}={_plain_value(row[name])}" for name in axes if row[name] is not None)
-    numbers = f"{_plain_value(row['alternative'])} {_number(row['mean'])} against {_number(row['mean_baseline'])}"
-    return Text(f"{setting}: {numbers}, ") + _verdict(row)
+    place = ", ".join(f"{name}={setting(row[name])}" for name in axes if row[name] is not None)
+    numbers = f"{setting(row['alternative'])} {_number(row['mean'])} against {_number(row['mean_baseline'])}"
+    return Text(f"{place}: {numbers}, ") + _verdict(row)
 
 
 def _comparison_table(rows: Sequence[dict[str, Any]], axes: Sequence[str], base: str, width: int) -> Table | None:
     """The rows as a table; none where that would leave too little room for the verdict."""
     names = [*axes, "alternative", "seeds", base, "mean"]
     cells = [
-        [*(_plain_value(row[name]) for name in [*axes, "alternative"]),
+        [*(setting(row[name]) for name in [*axes, "alternative"]),
          f"{row['n']:,}", _number(row["mean_baseline"]), _number(row["mean"])]
         for row in rows
     ]  # fmt: skip
@@ -175,7 +176,7 @@ def _print_constant(frame: "pl.DataFrame", axes: Sequence[str], console: Console
     """Prints the axes that have one value; returns the others."""
     constant = [name for name in axes if frame[name].n_unique() == 1]
     if constant:
-        text = ", ".join(f"{name}={_plain_value(frame[name][0])}" for name in constant)
+        text = ", ".join(f"{name}={setting(frame[name][0])}" for name in constant)
         console.print(f"{text}\n", highlight=False, markup=False)
     return [name for name in axes if name not in constant]
 
@@ -223,10 +224,3 @@ def _number(value: float | None) -> str:
         return f"{value:,.0f}"
     places = _DIGITS - 1 - math.floor(math.log10(abs(value)))
     return f"{value:,.{places}f}" if places < 2 * _DIGITS else f"{value:.{_DIGITS}g}"
-
-
-def _plain_value(value: object) -> str:
-    """An axis' value as one writes it in a setting."""
-    if value is None:
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)

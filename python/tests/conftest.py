@@ -70,11 +70,13 @@ def refused(*args: str, code: int = 2, cwd: Path | None = None) -> str:
     return lines[0].removeprefix("error: ").rstrip("\n")
 
 
-def ends_with_machine(page: Path) -> bool:
-    """True if the last section of a page is that of the machine and the versions."""
+def ends_with_machine(page: Path, command: str = "") -> bool:
+    """True if the last section of a page is that of the machine, the versions and the command, if there was one."""
     text = page.read_text(encoding="utf-8")
     last = text[text.rindex("<section id=") :]
-    return 'id="machine-and-versions"' in last and "python: " in last and f"flashweir {__version__}" in last
+    called = last.partition("<dt>command</dt><dd>")[2]
+    named = called.startswith(f"flashweir {command} ") if command else not called
+    return 'id="machine-and-versions"' in last and "python: " in last and f"flashweir {__version__}" in last and named
 
 
 def without_wall_times(result: dict[str, Any]) -> dict[str, Any]:

@@ -48,6 +48,15 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no JSON"
         raise ConfigError(f"{path}: {reason}; expected a result of flashweir bench") from error
+    return checked(found, os.fspath(path))
+
+
+def checked(found: object, path: str) -> dict[str, Any]:
+    """The JSON of a file as a result of `bench`.
+
+    Raises:
+        ConfigError: it is something else; names the file and the key.
+    """
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ConfigError(f"{path}: expected a result of flashweir bench ({FORMAT})")
     _check(found, f"{path}: ")
@@ -100,6 +109,7 @@ _RESULT = {
     "suites": _OBJECT,
     "all": _Rule(lambda v: v is None or isinstance(v, dict), "an object or null"),
 }
+_OPTIONAL = {"name": _TEXT, "device_file_sha256": _matching("[0-9a-f]{64}", "64 digits of SHA-256")}
 _WORKLOAD = {
     "suite": _one_of(scores.SUITES),
     # Files of figures are named so.
@@ -121,8 +131,7 @@ _WORKLOAD = {
 def _check(found: Mapping[str, Any], where: str) -> None:
     """Refuses, with its key, the first value that no benchmark has written."""
     _check_object(found, _RESULT, where)
-    if "device_file_sha256" in found:
-        _check_object(found, {"device_file_sha256": _matching("[0-9a-f]{64}", "64 digits of SHA-256")}, where)
+    _check_object(found, {key: rule for key, rule in _OPTIONAL.items() if key in found}, where)
     known = set()
     for at, one in enumerate(found["workloads"]):
         place = f"{where}workloads[{at}]."
@@ -221,13 +230,6 @@ def _check_same_workloads(results: Sequence[Mapping[str, Any]]) -> None:
                 if other != one[key]:
                     what = f"{one['suite']} {one['name']}: {key} {other} and {one[key]}"
                     raise ConfigError(f"{what}: expected results of the same workloads")
-
-
-def labels(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Label of each drive: its name, with that of its file if two have the same."""
-    targets = [str(result["target"]) for result in results]
-    both = zip(targets, names, strict=True)
-    return [target if targets.count(target) == 1 else f"{target} ({Path(name).stem})" for target, name in both]
 
 
 def _nothing(results: Sequence[object]) -> list[float | None]:

@@ -10,9 +10,11 @@ from typing import Any
 
 from flashweir import _native, whole
 from flashweir._native import ConfigError
+from flashweir.api import as_json
 from flashweir.arguments import check_path, in_python
 from flashweir.benchmark import scores
 from flashweir.benchmark.comparing import FORMAT, read
+from flashweir.benchmark.naming import named
 from flashweir.healthlogs.around import Health
 from flashweir.importing import device
 from flashweir.locks import Lock
@@ -42,6 +44,7 @@ def bench(
     seed: option.Seed = 1,
     pts: bench_option.Pts = None,
     erase: option.Erase = None,
+    name: bench_option.Name = None,
     health_before: option.HealthBefore = None,
     health_after: option.HealthAfter = None,
     output: str | os.PathLike[str] | None = None,
@@ -80,11 +83,11 @@ def bench(
 
         chosen = [pts] if isinstance(pts, str) else list(pts)
         tests = None if "all" in chosen else chosen
-        tested = run_pts(target, tests, scale=scale, seed=seed, erase=erase, output=output, begin=tell)
+        tested = run_pts(target, tests, scale=scale, seed=seed, erase=erase, name=name, output=output, begin=tell)
         return tested | {"health": watch.end()}
-    with _locked(None if output is None else Path(output)), given(target) as name:
-        named = None if erase is None else os.fspath(erase)
-        result = _graded(name, suites, state, scale, seed, named, output, resume, progress, tell)
+    with _locked(None if output is None else Path(output)), given(target) as drive:
+        again = None if erase is None else os.fspath(erase)
+        result = _graded(drive, suites, state, scale, seed, again, name, output, resume, progress, tell)
     return result | {"health": watch.end()}
 
 
@@ -118,6 +121,7 @@ def _graded(
     scale: float | None,
     seed: int,
     erase: str | None,
+    name: str | None,
     output: str | os.PathLike[str] | None,
     resume: bool,
     progress: Progress | None,
@@ -125,6 +129,7 @@ def _graded(
 ) -> dict[str, Any]:
     chosen = list(dict.fromkeys(scores.COUNTED if suites is None else suites))
     _check_settings(chosen, state, scale)
+    called = named(target, name)
     asked_for = device.target(target)
     settings: dict[str, Any] = {"target": asked_for, "state": state, "seed": seed, "erase": erase}
     plan = _plan(settings, scale, chosen)
@@ -135,6 +140,7 @@ def _graded(
         "format": FORMAT,
         "version": _native.__version__,
         "target": target,
+        **called,
         "size_bytes": plan["size_bytes"],
         "state": state,
         "scale": plan["scale"],
@@ -145,7 +151,10 @@ def _graded(
         result["device_file_sha256"] = digest
     done = {}
     if resume and output is not None and Path(output).exists():
-        done = _kept(Path(output), result, _plan(settings, plan["scale"], SUITES)["workloads"])
+        earlier = read(output)
+        done = _kept(earlier, output, result, _plan(settings, plan["scale"], SUITES)["workloads"])
+        if name is None and "name" in earlier:
+            result["name"] = earlier["name"]
     wanted = plan["workloads"]
     finished = [*(one for one in done.values() if not any(_key(one) == _key(other) for other in wanted))]
     ours = False
@@ -155,7 +164,7 @@ def _graded(
                 tell(workload["name"], number + 1, len(wanted))
             # Data that the first workload left on the drive is ours, and no reason to refuse the second.
             asked = {**settings, "workload": workload, "ours": ours}
-            text = _native.bench_run(json.dumps(asked), _listener(progress))
+            text = _native.bench_run(as_json(asked), _listener(progress))
             ours = True
             if _digest(target) != digest:
                 raise ConfigError(f"{target}: the file was changed during {workload['name']}; expected the same drive")
@@ -179,13 +188,11 @@ def _check_settings(chosen: Sequence[str], state: str, scale: float | None) -> N
 
 def _plan(settings: Mapping[str, Any], scale: float | None, suites: Sequence[str]) -> dict[str, Any]:
     try:
-        plan: dict[str, Any] = json.loads(
-            _native.bench_plan(json.dumps({**settings, "scale": scale, "suites": suites}))
-        )
+        plan: dict[str, Any] = json.loads(_native.bench_plan(as_json({**settings, "scale": scale, "suites": suites})))
     except _native.DeviceError as error:
         if _NO_TRIM in str(error):
             # Opening refuses a target that is mounted, or in use otherwise: the reason to name first.
-            _native.Session(json.dumps({name: settings[name] for name in ("target", "erase", "seed")}))
+            _native.Session(as_json({name: settings[name] for name in ("target", "erase", "seed")}))
         raise
     return plan
 
@@ -221,10 +228,12 @@ def _grade(result: dict[str, Any], workloads: Sequence[dict[str, Any]], *, compl
 
 
 def _kept(
-    path: Path, result: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]
+    found: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    result: Mapping[str, Any],
+    planned: Sequence[Mapping[str, Any]],
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The workloads of an earlier run, if it was of the same drive, settings and workloads."""
-    found = read(path)
     for name in _SAME:
         has, expected = found.get(name, "none"), result.get(name, "none")
         if has != expected:

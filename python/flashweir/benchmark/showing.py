@@ -5,6 +5,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flashweir.benchmark.comparing import Row, warnings
+from flashweir.benchmark.naming import label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +28,9 @@ SUITES = {
 # From these shares of lost time on, management is said to cost something, or much.
 _SOME, _MUCH = 0.1, 0.4
 _ONE_RUN = "One run of each workload, without intervals: a drive repeats its score within some per cent."
-# Characters from which on a drive's name is long.
+# Ratio of two scores from which on they are not called the same: three digits are shown.
+_NO_TIE = 1.0005
+# Characters of a drive's name beside others.
 _LONG = 16
 
 
@@ -54,7 +57,7 @@ def print_result(result: Result, console: "Console") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"{escape(result['target'])}, scale {result['scale']}, {result['state']}", title_justify="left")
+    table = Table(title=f"{escape(label(result))}, scale {result['scale']}, {result['state']}", title_justify="left")
     for column in ("", "score", "speed", "steadiness", "MB/s", "time lost"):
         table.add_column(column, justify="left" if not column else "right")
     for suite in dict.fromkeys(one["suite"] for one in result["workloads"]):
@@ -77,11 +80,15 @@ def print_result(result: Result, console: "Console") -> None:
             console.print(f"{one['name']}: {verdict(one)}", highlight=False, markup=False)
 
 
-def print_comparison(rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
-    """Drives side by side: scores, and MB/s of workloads; drives that don't fit go into further tables."""
+def print_comparison(results: Sequence[Result], rows: Sequence[Row], labels: Sequence[str], console: "Console") -> None:
+    """The finding, and drives side by side: scores, MB/s of workloads; those that don't fit go into further tables."""
     from flashweir.tables import print_columns
 
-    console.print("score (MB/s)", highlight=False)
+    for text in _finding(results, labels, rows):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    for name, result in zip(labels, results, strict=True):
+        console.print(f"{name}: {result['target']}", highlight=False, markup=False, soft_wrap=True)
+    console.print("\nscore (MB/s)", highlight=False)
     names = [row.name if row.kind != "workload" else f"  {row.name}" for row in rows]
     groups: list[dict[str, list[Text]]] = [{label: [_cell(row, at) for row in rows]} for at, label in enumerate(labels)]
     print_columns({"": names}, None, groups, console)
@@ -120,13 +127,13 @@ def charts(results: Sequence[Result], labels: Sequence[str]) -> "list[Chart]":
     )
     for suite, name in names:
         curves = []
-        for result, label in both:
+        for result, name_of_drive in both:
             of = [one for one in result["workloads"] if (one["suite"], one["name"]) == (suite, name)]
             for one in of:
                 pieces = one["course_mb_s"]
                 step = 100 / max(len(pieces), 1)
                 x = tuple(f"{(at + 0.5) * step:.4g}" for at in range(len(pieces)))
-                curves.append(Measured(label, x, tuple(pieces)))
+                curves.append(Measured(name_of_drive, x, tuple(pieces)))
         title = f"{name}: MB/s over its course"
         found.append(lines(f"course-{name}", title, ("written, %", "MB/s"), curves))
     return found
@@ -145,14 +152,16 @@ def _sweep(result: Result, order: str) -> list[tuple[str, float]]:
 
 def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> "list[Section]":
     """A page: the finding, scores side by side, what they mean, figures, and what was run."""
+    from flashweir.charts.names import apart
     from flashweir.reports import about, finding
     from flashweir.reports.model import Block, Cell, Facts, Figure, Section, Table, Text
 
-    first, drives = results[0], list(labels)
-    if len(drives) > 1 and max(map(len, drives)) > _LONG:
-        # Heads of columns and legends have no room for these.
-        labels = [f"drive {number}" for number in range(1, len(drives) + 1)]
-        drives = [f"{label}: {drive}" for label, drive in zip(labels, drives, strict=True)]
+    first, called = results[0], list(labels)
+    alone = len(results) == 1
+    drives = called if alone else [f"{name}: {one['target']}" for name, one in zip(called, results, strict=True)]
+    if not alone:
+        # Heads of columns and legends have no room for more.
+        labels = apart(called, _LONG)
     facts = [("Drives", drives), ("Scale", str(first["scale"])), ("State before each workload", first["state"])]
     opening: list[Block] = [
         Text(
@@ -167,7 +176,6 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
         alerts.append(Text("Some of these benchmarks are not complete.", alert=True))
     alerts += [Text(f"Note: {warning}.", alert=True) for warning in warnings(results)]
     drawn = charts(results, labels)
-    alone = len(results) == 1
     columns = ["suite, workload", *(_head(label, name, alone=alone) for name in ("score", "MB/s") for label in labels)]
     table = [
         ["\u2003" + row.name if row.kind == "workload" else row.name, *map(_number, (*row.scores, *row.mb_s))]
@@ -190,7 +198,7 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
     names = [*([] if alone else ["drive"]), "suite", "workload", "speed", "steadiness", "time lost", "in words"]
     said = [[name, text] for name, text in SUITES.items()]
     return [
-        finding.section(_finding(results, labels, rows), drawn[0] if drawn else None, alerts),
+        finding.section(_finding(results, called, rows), drawn[0] if drawn else None, alerts),
         Section("Scores", [Table("Side by side", columns, table, fits=True)]),
         Section("Cost of management", [Table("Workload by workload", names, lost, fits=True)]),
         Section("Figures", [Figure(chart) for chart in drawn[1:]]),
@@ -202,6 +210,9 @@ def sections(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
 
 def _finding(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Row]) -> list[str]:
     """Scores in a sentence: of one drive its best and worst suite, of several who leads, by how much, and where not."""
+    from flashweir.charts.names import isolated
+
+    labels = [isolated(name) for name in labels]
     suites = [row for row in rows if row.kind == "suite" and any(score is not None for score in row.scores)]
     total = next((row for row in rows if row.kind == "all" and any(score is not None for score in row.scores)), None)
     if not suites:
@@ -215,16 +226,23 @@ def _finding(results: Sequence[Result], labels: Sequence[str], rows: Sequence[Ro
         text += "; " if total is not None else " "
         text += f"best in {best[1]} ({best[0]:.3g})"
         return [f"{text}, worst in {worst[1]} ({worst[0]:.3g})." if best != worst else f"{text}.", _ONE_RUN]
-    wins = [sum(row.best == at for row in suites) for at in range(len(labels))]
     scores: Sequence[float | None] = total.scores if total is not None else _means(suites, len(labels))
     order = sorted(range(len(labels)), key=lambda at: scores[at] or 0.0, reverse=True)
     lead, second = order[0], order[1]
-    times = f", {(scores[lead] or 0.0) / (scores[second] or 1.0):.3g} times {labels[second]}" if scores[second] else ""
     over = "all suites" if total is not None else f"{len(suites)} suites" if len(suites) > 1 else suites[0].name
-    lost = [f"{row.name} ({labels[row.best]})" for row in suites if row.best is not None and row.best != lead]
-    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}{times}"
-    text += f"; best in {wins[lead]} of {len(suites)}" if len(suites) > 1 else ""
+    lost = [f"{row.name} ({labels[row.best]})" for row in suites if row.best is not None and _behind(row, lead)]
+    text = f"{labels[lead]} has the best score over {over}, {scores[lead] or 0.0:.3g}"
+    if others := scores[second]:
+        times = (scores[lead] or 0.0) / others
+        text += f", {times:.3g} times {labels[second]}" if times >= _NO_TIE else f", the same as {labels[second]}"
+    text += f"; best in {len(suites) - len(lost)} of {len(suites)}" if len(suites) > 1 else ""
     return [f"{text}, but not in {', '.join(lost)}." if lost else f"{text}.", _ONE_RUN]
+
+
+def _behind(row: Row, drive: int) -> bool:
+    """True if another drive has a higher score there, or this one has none."""
+    best, own = row.scores[row.best or 0] or 0.0, row.scores[drive]
+    return own is None or best >= _NO_TIE * own
 
 
 def _means(rows: Sequence[Row], drives: int) -> list[float | None]:

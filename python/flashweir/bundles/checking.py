@@ -125,4 +125,4 @@ def _report(folder: Path, read: Mapping[str, Any]) -> str | None:
         run["name"]: folder / run["result"] for run in read["runs"]
     }  # fmt: skip
     given = (folder / read["report"]).read_text(encoding="utf-8", errors="replace")
-    return "equal" if pack.rendered(source) == given else "differs"
+    return "equal" if pack.same_page(pack.rendered(source), given) else "differs"

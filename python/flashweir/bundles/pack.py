@@ -14,9 +14,10 @@ from flashweir.bundles import archive, of_results, of_sweep, readme
 from flashweir.bundles.archive import Member
 from flashweir.bundles.contents import Contents
 from flashweir.bundles.manifest import FORMAT, MANIFEST, parse, versions
-from flashweir.reports import page
+from flashweir.reports import about, page
 from flashweir.reports import sources as report_sources
-from flashweir.reports.sources import names_of, read_result
+from flashweir.reports.names import names_of
+from flashweir.reports.sources import read_result
 from flashweir.results.section import Section
 
 AnyPath = str | os.PathLike[str]
@@ -103,12 +104,18 @@ def _add_report(file: Path, sources: Sequence[Path], contents: Contents) -> None
         given = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--report {file}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
-    if given != rendered(sources[0] if sources[0].is_dir() else dict(zip(names_of(sources), sources, strict=True))):
+    source = sources[0] if sources[0].is_dir() else dict(zip(names_of(sources), sources, strict=True))
+    if not same_page(given, rendered(source)):
         names = " ".join(map(str, sources))
         raise ConfigError(
             f"--report {file}: is not the page of this source by this version; flashweir report {names} -o FILE is"
         )
     contents.add_file(REPORT, file)
+
+
+def same_page(left: str, right: str) -> bool:
+    """True if two pages differ at most in the machine that wrote them, and in the command."""
+    return about.without(left) == about.without(right)
 
 
 def rendered(source: Path | Mapping[str, Path]) -> str:

@@ -105,7 +105,7 @@ def main() -> NoReturn:
     streams.prepare()
     completion.prepare()
     coercion.install()
-    arguments.from_command_line()
+    arguments.from_command_line(sys.argv[1:])
     notices.to_standard_error()
     try:
         words = streams.with_standard(sys.argv[1:])

@@ -105,7 +105,7 @@ def _steady(
         from flashweir.reports import page
 
         try:
-            page.write(html, f"Steady state of {target}", showing.sections(result))
+            page.write(html, f"Steady state of {result.get('name', target)}", showing.sections(result))
         except OSError as error:
             raise FlashweirError(f"{html}: can't be written: {error.strerror or error}") from error
     if figures is not None:
@@ -166,22 +166,29 @@ def _show(
     from dataclasses import asdict
 
     from flashweir.benchmark import showing
-    from flashweir.benchmark.comparing import compare, labels, warnings
+    from flashweir.benchmark.comparing import compare, warnings
+    from flashweir.benchmark.naming import label, labels
 
-    called, rows, warned = labels(results, names), compare(results), warnings(results)
+    rows, warned = compare(results), warnings(results)
+    called = [label(results[0])] if len(results) == 1 else labels(results, names)
     for warning in warned:
         say(f"warning: {warning}")
     if json_to is not None:
         alone = (
             results[0]
             if len(results) == 1
-            else {"drives": called, "rows": [asdict(row) for row in rows], "warnings": warned}
+            else {
+                "drives": called,
+                "targets": [result["target"] for result in results],
+                "rows": [asdict(row) for row in rows],
+                "warnings": warned,
+            }
         )
         write_json(alone, json_to)
     elif len(results) == 1:
         showing.print_result(results[0], console())
     else:
-        showing.print_comparison(rows, called, console())
+        showing.print_comparison(results, rows, called, console())
     if html is not None:
         from flashweir.reports import page
 

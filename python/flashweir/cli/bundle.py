@@ -58,9 +58,11 @@ def bundle(
         found, sha256, size = _packed(sources[0] if len(sources) == 1 else sources, target, options)
     except KeyboardInterrupt as interrupt:
         raise Stopped("nothing was written") from interrupt
-    out = console()
-    out.print(f"{target}: {_held(found)}, {len(found['files']):,} files, {size:,} bytes", soft_wrap=True)
-    out.print(f"sha256 {sha256}", soft_wrap=True)
+    for text in (
+        f"{target}: {_held(found)}, {len(found['files']):,} files, {size:,} bytes",
+        f"sha256 {sha256}",
+    ):
+        console().print(text, soft_wrap=True, markup=False, highlight=False)
     if left := [one for one in found["traces"] if not one["included"]]:
         names = ", ".join(one["name"] for one in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")  # noqa: PLR2004
         say(f"note: without the content of {names}: who checks it gives them with check-bundle --traces DIR")

@@ -41,9 +41,7 @@ _OWN = tuple(one.option for one in options_of(compared).values())
 def compare(
     workloads: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME=]WORKLOAD...", help="Traces, generators, fio:FILE; or results in .json, also of fio."
-        ),
+        typer.Argument(metavar="[NAME=]WORKLOAD...", help="Traces, generators, fio:FILE; or results in .json."),
     ] = None,
     policies: Annotated[
         list[str] | None,
@@ -133,7 +131,7 @@ def compare(
 def _results(
     files: list[str], others: Mapping[str, object], baseline: str | None, json_to: str | None, html: Path | None
 ) -> None:
-    """Sets results side by side: those of simulate and of fio."""
+    """Sets results side by side: those of simulate, replay, bench and fio."""
     if given := next((name for name, value in others.items() if value), None):
         raise ConfigError(f"--{given.replace('_', '-')}: has no effect on results; expected workloads with it")
     from flashweir.reports import beside

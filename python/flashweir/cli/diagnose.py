@@ -18,6 +18,7 @@ from flashweir.notices import say
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
 from flashweir.results.section import Section
+from flashweir.targets import PREFIX
 from flashweir.whole import STANDARD
 
 _HEALTH = ("health_before", "health_after")
@@ -72,6 +73,8 @@ def diagnose(
         watch = Health(log, options.get("health_before"), options.get("health_after"))
         return _active(log, options.get("erase"), options.get("seed", 1), (json_to, html), watch, force=force)
     _refuse_given({"--erase": options.get("erase"), "--seed": options.get("seed")}, "without --active")
+    if log.startswith(("sim:", PREFIX)) or Path(log).is_block_device():
+        raise ConfigError(f"{log}: is a drive: expected a log of requests, or --active, which tests a drive by writes")
     reading = {name: options[name] for name in (*_READING, *_HEALTH) if name in options}
     return _passive(log, html, png, json_to, force=force, capacity=capacity, empty=empty, reading=reading)
 

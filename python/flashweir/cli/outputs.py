@@ -18,6 +18,7 @@ import typer
 
 from flashweir import _native, targets
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.results.kinds import command_of
 from flashweir.tenants import FIO
 from flashweir.whole import STANDARD, same_file
 
@@ -30,34 +31,6 @@ _LOOKED_AT = 64 << 10
 _MSR = re.compile(rb"\d+,flashweir,\d+,(?:Read|Write),")
 # Larger ones are no JSON of ours.
 _MAX_JSON = 1 << 30
-# Keys that a JSON output has, of its first object if it is a list.
-_JSON_KEYS: Sequence[set[str]] = (
-    {"version", "config", "latency_us"},
-    {"point", "seed", "workload"},
-    {"points", "runs", "refused"},
-    {"pareto", "version"},
-    {"candidate", "rivals"},
-    {"paper", "quick", "rows"},
-    {"name", "source", "config"},
-    {"flashweir", "workload"},
-    {"trace", "error"},
-    {"verdict", "symptoms"},
-    {"symptoms", "drive", "tests"},
-    {"answers", "device_file"},
-    {"imported", "keys"},
-    {"suites", "workloads", "format"},
-    {"drives", "rows", "warnings"},
-    {"requests", "by_op"},
-    {"lost_events", "output"},
-    {"log", "requests"},
-    {"format", "detected_by"},
-    {"drive", "medians", "runs", "seed"},
-    {"bundle", "equal", "differences"},
-    {"tbw_bytes", "dwpd", "curve"},
-    {"baseline", "runs", "metrics"},
-    {"format", "target", "tests"},
-    {"search", "goals", "front"},
-)
 _taken = {"standard": False}
 
 
@@ -219,8 +192,7 @@ def _is_json(path: Path) -> bool:
         value = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return False
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and any(keys <= first.keys() for keys in _JSON_KEYS)
+    return command_of(value) is not None
 
 
 def _is_lines(path: Path) -> bool:

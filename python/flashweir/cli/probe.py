@@ -12,6 +12,7 @@ from flashweir.cli.derived import takes
 from flashweir.cli.health import print_health
 from flashweir.cli.outputs import Force, check_outputs
 from flashweir.options.target import DEVICE_FILE
+from flashweir.plain import plain
 from flashweir.results.section import Section
 
 _SURE = 0.5
@@ -19,10 +20,8 @@ _SURE = 0.5
 
 def _shown(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}={one}" for name, one in value.items() if one is not None)
-    if value is None:
-        return "unknown"
-    return ", ".join(value) if isinstance(value, list) else str(value)
+        return ", ".join(f"{name}={plain(one)}" for name, one in value.items() if one is not None)
+    return "unknown" if value is None else plain(value)
 
 
 @takes(probing.probe)

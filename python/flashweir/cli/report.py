@@ -26,12 +26,14 @@ _OF_SWEEPS = ("sweep.json", ".lock", "runs*", "earlier-*", ".*.part")
 def report(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="DIR|RUN.json...", help="A sweep's folder, or results of simulate --json and of fio."),
+        typer.Argument(
+            metavar="DIR|RUN.json...", help="A sweep's folder, or results: simulate, replay, bench --json; fio."
+        ),
     ],
     force: Force = False,
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
-    """Write a report that needs no network, from a sweep or from results of simulate."""
+    """Write a report that needs no network, from a sweep or from results."""
     output, figures = options.get("output"), options.get("figures")
     if output is not None and output.endswith(("/", os.sep)):
         raise ConfigError(f"-o {output}: that is a folder: expected the name of a file, such as report.html")

@@ -16,6 +16,7 @@ from flashweir.quantity import number_of
 _LAW = ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
 # Bits of soft decoding for each of hard decoding; data of the codeword that a cell's strength is of, in bytes.
 _SOFT, _KIB = 5 / 3, 1024
+# As in crates/ssd/src/ageing, which python/tests/theory/test_ageing_constants.py compares.
 _ECC_BITS = {"slc": 8, "mlc": 40, "tlc": 72, "qlc": 120}
 _BISECTIONS = 64
 

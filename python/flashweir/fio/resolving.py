@@ -13,12 +13,12 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.arguments import on_command_line
 from flashweir.notices import say, warn
+from flashweir.settings import ANY_REQUEST
 from flashweir.tenants import FIO, AnyPath
 
 if TYPE_CHECKING:
     from flashweir.fio.streams import Plan
 
-_PROBE = "random:span=4KiB,size=512B,count=1"
 _BEYOND_NAME = ("name", "spec")
 
 
@@ -177,7 +177,7 @@ def _single(file: str, streams: Sequence[Mapping[str, Any]], one: Mapping[str, A
 
 
 def _capacity(device: object, settings: Mapping[str, object]) -> int:
-    spec = {"workloads": [{"name": None, "spec": _PROBE}], "device": device, "overrides": dict(settings)}
+    spec = {"workloads": [{"name": None, "spec": ANY_REQUEST}], "device": device, "overrides": dict(settings)}
     try:
         plan = json.loads(_native.plan(json.dumps(spec)))
     except ConfigError as error:

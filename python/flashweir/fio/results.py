@@ -6,6 +6,7 @@ Times in fio 3 are ns (`clat_ns`), in fio 2 us (`clat`); bandwidths are bytes a 
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,25 @@ from flashweir import jsontext
 from flashweir._native import ConfigError
 from flashweir.arguments import check_file, in_python
 from flashweir.result import Result
+from flashweir.results.measured import MIB, measured, nothing
 
 VERSION = "fio version"
 _OPS = ("read", "write", "trim")
 _QUANTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "p9999": 99.99}
-_MIB, _KIB = 1 << 20, 1 << 10
+_KIB = 1 << 10
 _ALL_CLIENTS = "All clients"
 _NEAR = 1e-6
 _MAX = 1e30
 # Latencies, those that are wanted first, and what makes them us.
 _SCALES = {"clat_ns": 1e-3, "clat": 1.0, "lat_ns": 1e-3, "lat": 1.0}
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The JSON of fio, not yet checked."""
+
+    data: Json
 
 
 @in_python
@@ -112,30 +121,27 @@ class _Job:
             raise ConfigError(f"{self._where}: expected read, write or trim with latencies and rates")
         latencies = {op: self._latencies(side, op) for op, side in sides.items()}
         sync = self._job.get("sync")
-        latencies["flush"] = self._latencies(sync, "sync") if isinstance(sync, dict) else _nothing()
+        latencies["flush"] = self._latencies(sync, "sync") if isinstance(sync, dict) else nothing()
         counts = {op: latencies[op]["count"] for op in sides}
         seconds = max(self._number(side, op, "runtime") for op, side in sides.items()) / 1000
         options = self._job.get("job options")
-        return {
-            "version": version,
-            "requests": sum(counts.values()),
-            "simulated_s": seconds,
-            "iops": sum(self._number(side, op, "iops") for op, side in sides.items()),
-            "bandwidth_mib_s": sum(self._bandwidth(side, op) for op, side in sides.items()) / _MIB,
-            "latency_us": {op: latencies.get(op, _nothing()) for op in (*_OPS, "flush")},
-            "latency_histogram_ns": {op: bins for op, side in sides.items() if (bins := _bins(side))},
-            "write_amplification": None,
-            "flash": {}, "time_share": {}, "channels": [], "workloads": [],
-            "config": {str(key): str(value) for key, value in options.items()} if isinstance(options, dict) else {},
-            "measured": {
-                "by": version,
+        return measured(
+            version,
+            requests=sum(counts.values()),
+            seconds=seconds,
+            iops=sum(self._number(side, op, "iops") for op, side in sides.items()),
+            mib_s=sum(self._bandwidth(side, op) for op, side in sides.items()) / MIB,
+            latencies=latencies,
+            histograms={op: bins for op, side in sides.items() if (bins := _bins(side))},
+            config=options if isinstance(options, dict) else {},
+            more={
                 "job": name,
                 "latency": self._kind(sides),
                 "error": self._job.get("error", 0),
                 "by_op": {op: {"iops": self._number(side, op, "iops"), "requests": counts[op],
-                               "bandwidth_mib_s": self._bandwidth(side, op) / _MIB} for op, side in sides.items()},
+                               "bandwidth_mib_s": self._bandwidth(side, op) / MIB} for op, side in sides.items()},
             },
-        }  # fmt: skip
+        )  # fmt: skip
 
     def _object(self, holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         value = holder.get(name)
@@ -162,7 +168,7 @@ class _Job:
         count = times.get("N", side.get("total_ios"))
         count = int(self._number({"N": count}, f"{op}.{kind}", "N")) if count is not None else 0
         if not count:
-            return _nothing()
+            return nothing()
         row: Json = {"count": count}
         for name in ("mean", "max"):
             row[name] = self._number(times, f"{op}.{kind}", name) * scale
@@ -182,10 +188,6 @@ def _times(side: Mapping[str, Any]) -> tuple[Mapping[str, Any], float, str] | No
     """Latencies of an operation, the factor that makes them us, and their name: those with percentiles first."""
     there = [(side[name], scale, name) for name, scale in _SCALES.items() if isinstance(side.get(name), dict)]
     return next((one for one in there if one[0].get("percentile")), there[0] if there else None)
-
-
-def _nothing() -> Json:
-    return {"count": 0, **dict.fromkeys(("mean", *_QUANTILES, "max"))}
 
 
 def _quantile(given: object, percent: float, scale: float) -> float | None:

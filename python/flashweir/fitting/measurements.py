@@ -35,7 +35,9 @@ def read(path: str | os.PathLike[str], drive: str | None = None) -> Measurements
         values = tomllib.loads(_content(file).decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}: expected a TOML file of measurements") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not UTF-8 text: expected a TOML file of measurements") from error
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}: expected a TOML file of measurements") from error
     if "point" in values:
         found = _general(values, str(file))

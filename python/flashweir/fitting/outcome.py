@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from flashweir.fitting.evaluation import Values
 from flashweir.fitting.points import KNEE, UNITS, Measurements
+from flashweir.plain import setting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -160,6 +161,6 @@ def show(fit: Fit, console: "Console") -> None:
         between = (
             "" if key.low is None else f"{key.low:,.4g} to {key.high:,.4g}" if key.determined else "not determined"
         )
-        keys.add_row(key.key, str(key.value), between, key.source)
+        keys.add_row(key.key, setting(key.value), between, key.source)
     console.print(keys, highlight=False, markup=False)
     console.print(f"{fit.runs} drives evaluated, seed {fit.seed}", highlight=False)

@@ -9,6 +9,7 @@ from flashweir.charts.from_curves import Measured, lines
 from flashweir.charts.model import Plot
 from flashweir.fitting.outcome import Compared, Fit
 from flashweir.fitting.points import UNITS
+from flashweir.plain import setting
 from flashweir.quantity import number_of
 from flashweir.reports import about, finding, page
 from flashweir.reports.model import Block, Content, Details, Figure, Section, Table, Text
@@ -95,5 +96,5 @@ def _keys(fit: Fit) -> Table:
         between = "" if key.low is None or key.high is None else f"{page.said(key.low)} to {page.said(key.high)}"
         unit = "" if isinstance(key.value, (bool, str)) else units.get(key.key, "")
         found = between if key.determined or not between else "not determined"
-        rows.append([key.key, str(key.value), found, unit, key.source])
+        rows.append([key.key, setting(key.value), found, unit, key.source])
     return Table("Keys", ["key", "value", "interval", "unit", "from"], rows, fits=True)

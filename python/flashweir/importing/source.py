@@ -24,8 +24,9 @@ def read(path: str) -> str:
     try:
         if path == STANDARD:
             content = read_standard(_MAX_BYTES)
-        elif not file.is_file():
-            raise ConfigError(f"{path}: there is no such file; expected a configuration of another simulator")
+        elif not file.exists() or file.is_dir():
+            what = "that is a folder" if file.is_dir() else "there is no such file"
+            raise ConfigError(f"{path}: {what}; expected a configuration of another simulator")
         else:
             with file.open("rb") as stream:
                 content = stream.read(_MAX_BYTES + 1)

@@ -30,6 +30,15 @@ Pts = Annotated[
         several=True,
     ),
 ]
+Name = Annotated[
+    str | None,
+    Option(
+        "text",
+        "Name of the drive in tables and pages; default: its model.",
+        doc="name of the drive in tables and pages; the model of a block device if not given.",
+        metavar="TEXT",
+    ),
+]
 Scale = Annotated[
     float | None,
     Option(

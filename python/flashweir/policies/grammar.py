@@ -8,7 +8,6 @@ grammar for readers.
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -17,6 +16,7 @@ from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.names import hint
 from flashweir.settings import flat
+from flashweir.sweeps.include import read_toml
 
 # A policy's name, and the keys that it sets.
 Policies = dict[str, dict[str, object]]
@@ -158,7 +158,10 @@ def _listed(given: object) -> Iterable[tuple[str, dict[str, object]]]:
         return
     if not isinstance(given, str):
         raise ConfigError(f"policies: {given!r}: expected policies such as 'fast+forwarding', or the name of a file")
-    for text in (part.strip() for part in given.split(",")):
+    texts = [part.strip() for part in given.split(",")]
+    if not all(texts):
+        raise ConfigError(f"policies {given}: expected policies separated by commas, such as fast+none,fast+forwarding")
+    for text in texts:
         if text.endswith(".toml"):
             yield from _file(Path(text)).items()
         elif text == "default":
@@ -169,12 +172,7 @@ def _listed(given: object) -> Iterable[tuple[str, dict[str, object]]]:
 
 def _file(path: Path) -> Policies:
     """The `[policies]` of a TOML file."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a TOML file with [policies]") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    table = read_toml(path, "a TOML file with [policies]")
     found = table.get("policies")
     if not isinstance(found, Mapping) or not found:
         raise ConfigError(f"{path}: expected [policies.NAME] tables with the settings of each policy")

@@ -1,7 +1,6 @@
 """Trials: a file with a frozen policy, its rivals, the workloads it was designed on, and others."""
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from flashweir._native import ConfigError
 from flashweir.policies.grammar import default, read
 from flashweir.policies.setup import SEEDS, spec_of
+from flashweir.sweeps.include import read_toml
 from flashweir.sweeps.options import RUN_OPTIONS
 from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.sweeps.spec import SweepSpec
@@ -42,12 +42,7 @@ def load(file: str | os.PathLike[str]) -> Trial:
         ConfigError: the file can't be read, a key is unknown, or a value is not what it should be.
     """
     path = Path(file)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a trial in TOML") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    table = read_toml(path, "a trial in TOML")
     try:
         return _read(table, path)
     except (ConfigError, TracesMissingError) as error:

@@ -75,7 +75,7 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
 
 def _measured(spec: dict[str, Any], progress: "Progress | None") -> _Measured | None:
     """Measures a drive; None if it is too small or its blocks are too large."""
-    session = _native.Session(json.dumps(spec))
+    session = _native.Session(as_json(spec))
     if session.size_bytes < _MIN_BYTES or session.block_bytes > _MAX_BLOCK:
         return None
     bench = Bench(session, spec["seed"], progress)

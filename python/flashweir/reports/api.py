@@ -10,6 +10,7 @@ from flashweir.arguments import in_python
 from flashweir.options import pages
 from flashweir.options.option import checked, declared
 from flashweir.result import Result
+from flashweir.results.section import Section
 
 if TYPE_CHECKING:
     from flashweir.reports.sources import Parts
@@ -21,7 +22,7 @@ AnyPath = str | os.PathLike[str]
 @declared
 @in_python
 def report(
-    source: "AnyPath | Result | SweepFrame | Mapping[str, Result] | Sequence[AnyPath]",
+    source: "AnyPath | Result | SweepFrame | Mapping[str, Any] | Sequence[AnyPath]",
     output: pages.Page = None,
     *,
     figures: pages.Figures = None,
@@ -30,8 +31,9 @@ def report(
     """Writes a report as one HTML file that needs no network, and its figures as files. Files that exist are replaced.
 
     Args:
-        source: a result of `simulate`, or a mapping of names to several; a frame of `sweep` or `compare`; a sweep's
-            directory; or files that `flashweir simulate --json` wrote.
+        source: a result of `simulate`, or a mapping of names to several; a result of `replay` or `bench`; a frame of
+            `sweep` or `compare`; a sweep's directory; or files that `simulate`, `replay` and `bench --json` or fio
+            wrote.
 
     Raises:
         ConfigError: there is nothing to write, or the source is none of these.
@@ -60,7 +62,8 @@ def report(
 
 
 def _parts(source: Any) -> "Parts":  # noqa: ANN401 - whatever is given
-    from flashweir.reports import sources
+    from flashweir.benchmark import comparing
+    from flashweir.reports import measured, sources
     from flashweir.sweeps.frame import SweepFrame
 
     if isinstance(source, SweepFrame):
@@ -69,6 +72,12 @@ def _parts(source: Any) -> "Parts":  # noqa: ANN401 - whatever is given
         return sources.of_results([("result", source.to_dict())])
     if isinstance(source, Mapping) and source and all(isinstance(one, Result) for one in source.values()):
         return sources.of_results([(str(name), one.to_dict()) for name, one in source.items()])
+    if isinstance(source, Mapping):
+        found = source.to_dict() if isinstance(source, Section) else dict(source)
+        if measured.is_bench(found):
+            return sources.of_benchmarks([comparing.checked(found, "source")], [Path("result")])
+        if runs := measured.runs_of(found, "source"):
+            return sources.of_results([(job or "replay", result) for job, result in runs])
     files = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(files, Sequence) or not files or not all(isinstance(one, str | os.PathLike) for one in files):
         raise ConfigError(f"source: {source!r}: expected results, a sweep, its directory, or files with results")

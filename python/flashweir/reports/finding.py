@@ -8,6 +8,7 @@ from flashweir.charts.model import Axis, Chart, Plot, Series
 from flashweir.charts.names import isolated
 from flashweir.charts.settings import short
 from flashweir.charts.units import duration
+from flashweir.plain import setting
 from flashweir.reports.cells import at
 from flashweir.reports.model import Block, Figure, Section, Text
 from flashweir.reports.page import said
@@ -166,7 +167,7 @@ def _setting(row: Row, axes: Sequence[str]) -> str:
 
 
 def _plain(found: object) -> str:
-    return found if isinstance(found, str) else f"{found:.6g}" if isinstance(found, float) else str(found)
+    return f"{found:.6g}" if isinstance(found, float) else setting(found)
 
 
 def of_comparison(compared: "pl.DataFrame", metrics: Sequence[str], others: Sequence[str]) -> list[str]:

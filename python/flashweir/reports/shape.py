@@ -50,6 +50,26 @@ def difference(result: object) -> str:
     return next(_differences(result), "")
 
 
+# Fields of the result of a replay that a run is made of.
+_REPLAY: dict[str, tuple[type, ...]] = {
+    "trace": (str,), "target": (dict,), "timing": (str,), "requests": (int,), "elapsed_s": _NUMBER, "iops": _NUMBER,
+    "mb_per_s": _NUMBER, "by_op": (dict,), "latency_us": (dict,)}  # fmt: skip
+
+
+def difference_of_replay(replay: Mapping[str, Any]) -> str:
+    """Description of the first required field that the result of a replay lacks; empty if it lacks none."""
+    return next(_differences_of_replay(replay), "")
+
+
+def _differences_of_replay(replay: Mapping[str, Any]) -> Iterator[str]:
+    yield from _keys(replay, _REPLAY)
+    yield from _keys(replay["by_op"], dict.fromkeys(replay["by_op"], (int,)), "by_op.")
+    happened = {operation: latencies for operation, latencies in replay["latency_us"].items() if latencies is not None}
+    yield from _objects(list(happened.values()), "latency_us")
+    for operation, latencies in happened.items():
+        yield from _numbers(latencies, f"latency_us.{operation}")
+
+
 def _differences(result: Mapping[str, Any]) -> Iterator[str]:
     """One after the other; what comes later relies on what came before being right."""
     yield from _keys(result, _EXPECTED)

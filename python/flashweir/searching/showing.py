@@ -11,6 +11,7 @@ from flashweir.charts.from_curves import Measured, lines
 from flashweir.charts.from_result import scale_for
 from flashweir.charts.model import Axis, Plot, Series
 from flashweir.charts.palette import DOMINATED, FRONT
+from flashweir.plain import setting
 from flashweir.reports import about, finding, page
 from flashweir.reports.model import Block, Content, Details, Figure, Section, Table, Text
 from flashweir.searching.evaluation import Design
@@ -120,7 +121,7 @@ def _course(found: Search) -> Plot:
 
 
 def _called(one: Design) -> str:
-    return f"design {one.order}: " + ", ".join(f"{name}={label}" for name, label in one.labels.items())
+    return f"design {one.order}: " + ", ".join(f"{name}={setting(label)}" for name, label in one.labels.items())
 
 
 def _columns(found: Search, designs: Sequence[Design], *, whole: bool) -> tuple[list[str], list[list[Content]]]:
@@ -160,7 +161,7 @@ def show(found: Search, console: "Console") -> None:
         for name in columns:
             table.add_column(name, overflow="fold")
         for row in rows:
-            table.add_row(*(f"{cell:,.5g}" if isinstance(cell, float) else str(cell) for cell in row))
+            table.add_row(*(f"{cell:,.5g}" if isinstance(cell, float) else setting(cell) for cell in row))
         console.print(table, highlight=False, markup=False)
     reasons = sorted(found.refused.items(), key=lambda item: (-item[1], item[0]))
     for reason, count in reasons[:_REASONS]:

@@ -25,7 +25,7 @@ def read_toml(path: Path, expected: str = "a sweep in TOML") -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text: expected {expected}") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}: expected {expected}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: nested too deeply: expected {expected}") from error
 

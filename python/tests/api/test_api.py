@@ -133,7 +133,7 @@ def test_power_is_cut_at_times_or_at_random() -> None:
         ({"power_cut": 1.5}, flashweir.ConfigError, "power cut"),
         ({"chanels": 4}, flashweir.ConfigError, "channels"),
         ({"channels": object()}, flashweir.ConfigError, "object"),
-        ({"op_ratio": float("nan")}, flashweir.ConfigError, "setting"),
+        ({"op_ratio": float("nan")}, flashweir.ConfigError, "^op_ratio: nan: expected a finite number$"),
         ({"channels": -1}, flashweir.ConfigError, "channels"),
         ({"device": "no-such"}, flashweir.ConfigError, "no-such"),
         ({"device": {"chanels": 4}}, flashweir.ConfigError, "chanels"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,24 @@ def test_reports_go_with_their_source() -> None:
     other = simulated("other.json", "random:span=16MiB,count=200")
     with pytest.raises(flashweir.ConfigError, match=r"report page\.html: is not the page of this source"):
         flashweir.bundle(other, "r.tar.zst", report="page.html")
+
+
+@pytest.mark.usefixtures("here")
+def test_the_machine_of_a_report_is_any_and_nothing_but_text() -> None:
+    """A page that another machine wrote belongs to the same source, but nothing is hidden in its last section."""
+    run = simulated("run.json", "random:span=16MiB,count=300")
+    flashweir.report([run], "page.html")
+    page = Path("page.html").read_text(encoding="utf-8")
+    host = f"<dd>host: {platform.node()}</dd>"
+    assert page.count(host) == 1
+    for text, fits in (("<dd>host: elsewhere</dd>", True), ("<dd><b>elsewhere</b></dd>", False)):
+        Path("page.html").write_text(page.replace(host, text), encoding="utf-8")
+        if fits:
+            flashweir.bundle(run, "r.tar.zst", report="page.html")
+            assert checked("r.tar.zst")["report"] == "equal"
+        else:
+            with pytest.raises(flashweir.ConfigError, match="is not the page of this source"):
+                flashweir.bundle(run, "r.tar.zst", report="page.html")
 
 
 @pytest.mark.usefixtures("here")

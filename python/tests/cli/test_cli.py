@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +80,8 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         ("lifetime", str(trace), "--seeds", "1", "--cycles", "20", *SMALL_SETTINGS),
         ("search", str(search), "--budget", "2"),
     ):
-        err = flashweir(*args).err
+        # A machine that is busy with other things says how far it is.
+        err = re.sub(r"^running, .*\n", "", flashweir(*args).err, flags=re.MULTILINE)
         assert err.startswith(said), (args, err)
         assert err.endswith("1 times went back and were set to the one before\n"), (args, err)
         assert err.count("\n") == 1, (args, err)

@@ -227,7 +227,7 @@ def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None
     table = text[text.index("Points of the curve</p>") :]
     for row in ("written by the host", "erases of the most erased block", "spare blocks left", "mean write latency"):
         assert f'<th scope="row">{row}</th>' in table, row
-    assert ends_with_machine(path)
+    assert ends_with_machine(path, "lifetime")
     assert re.search(r"written by the host</th>.*<td class=\"n\"[^>]*>[0-9.]+ [MGT]B</td></tr>", table), "with a unit"
 
 

@@ -43,7 +43,7 @@ def test_a_policy_is_words_and_settings(text: str, settings: dict[str, object]) 
         ("greedy+cost-benefit", "sets gc.victim twice, to greedy and cost-benefit"),
         ("greedy:gc.choces=3", "policy greedy:gc.choces=3: gc.choces: no key of a drive; did you mean gc.choices?"),
         ("greedy:gc.choices=", "expected a value after it"),
-        ("greedy,,page", "'' is no choice of any key"),
+        ("greedy,,page", "expected policies separated by commas"),
         ("greedy,greedy", "'greedy' is listed twice"),
         ([], "expected at least one"),
         (5, "policies: 5: expected policies such as"),

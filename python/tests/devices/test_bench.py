@@ -13,7 +13,7 @@ import pytest
 from conftest import ends_with_machine, flashweir, refused
 
 from flashweir import ConfigError, FlashweirError, bench
-from flashweir.benchmark import comparing, scores, showing
+from flashweir.benchmark import comparing, naming, scores, showing
 from flashweir.charts.model import Plot
 from flashweir.locks import Lock
 
@@ -106,15 +106,24 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     assert "browser" in run.out
     text = page.read_text(encoding="utf-8")
     assert "log-block" in text
-    assert ends_with_machine(page)
+    assert ends_with_machine(page, "bench --compare")
     assert "http://" not in text.split("<body")[0]
     names = {path.name for path in figures.iterdir()}
     assert {"scores.png", "plain-sequential.png", "course-browser.png"} <= names
     found = flashweir("bench", "--compare", *map(str, both), "--json", "-").json()
-    assert found["drives"] == [DRIVE, WORSE]
+    assert (found["drives"], found["targets"]) == (["good", "worse"], [DRIVE, WORSE])
+    said = "good has the best score over all suites, "
+    assert said in run.out
+    assert said in text
+    assert "drive 1" not in run.out + text
+    assert f"worse: {WORSE}" in "".join(run.out.split("\n"))
     rows = {row["name"]: row for row in found["rows"]}
     assert rows["all suites"]["scores"][0] > rows["all suites"]["scores"][1]
     assert rows["sequential-4k"]["scores"][1] is None
+    twice = flashweir("bench", "--compare", str(both[0]), str(both[0])).out
+    assert "good has the best score over all suites, " in twice
+    assert "good (2); best in 5 of 5." in twice
+    assert "the same as" in twice
     results = [comparing.read(path) for path in both]
     charts = showing.charts(results, ["one", "two"])
     assert all(isinstance(chart, Plot) and len(chart.series) <= 2 for chart in charts)
@@ -126,9 +135,44 @@ def test_drives_side_by_side(tmp_path: Path, both: tuple[Path, Path]) -> None:
     assert (charts[0].name, charts[0].y.scale, charts[0].y.from_zero) == ("scores", "linear", True)
 
 
-def test_the_same_drive_twice_is_told_apart_by_its_files(both: tuple[Path, Path]) -> None:
+def test_drives_are_named_as_their_owner_calls_them(tmp_path: Path, both: tuple[Path, Path]) -> None:
+    """By `--name`, or by the file; both where two have the same."""
+    old, new = tmp_path / "before.json", tmp_path / "after.json"
+    for file, name in ((old, []), (new, ["--name", "Rack 7, slot 2"])):
+        flashweir("bench", DRIVE, "--scale", "0.01", "--suite", "mapping", "-o", str(file), *name)
+    assert comparing.read(new)["name"] == "Rack 7, slot 2"
+    assert "name" not in comparing.read(old)
+    # Going on keeps the name.
+    flashweir("bench", DRIVE, "--scale", "0.01", "--suite", "buffer", "-o", str(new), "--resume")
+    assert comparing.read(new)["name"] == "Rack 7, slot 2"
+    run = flashweir("bench", "--compare", str(old), str(new), "--html", str(tmp_path / "p.html"))
+    assert "before has the best score" in run.out or "Rack 7, slot 2 has the best score" in run.out
+    assert f"Rack 7, slot 2: {DRIVE}" in (tmp_path / "p.html").read_text(encoding="utf-8")
     results: list[Any] = [comparing.read(both[0]), comparing.read(both[0])]
-    assert comparing.labels(results, ["a/x.json", "b/y.json"]) == [f"{DRIVE} (x)", f"{DRIVE} (y)"]
+    assert naming.labels(results, ["a/x.json", "b/x.json"]) == ["a/x", "b/x"]
+    results = [{"name": "x"}, {"name": "x"}, {}]
+    assert naming.labels(results, ["a.json", "b.json", "x.json"]) == ["x (a)", "x (b)", "x"]
+    assert "--name 'a\\tb': expected a name without control characters" in refused("bench", DRIVE, "--name", "a\tb")
+
+
+def test_the_model_of_a_block_device_is_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a partition that of its drive; a file has none."""
+    drive = tmp_path / "devices" / "nvme0n1"
+    (drive / "device").mkdir(parents=True)
+    (drive / "device" / "model").write_text("Some SSD  2TB \n", encoding="utf-8")
+    (drive / "nvme0n1p1").mkdir()
+    (drive / "nvme0n1p1" / "partition").write_text("1\n", encoding="utf-8")
+    classes = tmp_path / "class"
+    classes.mkdir()
+    for name, place in (("nvme0n1", drive), ("nvme0n1p1", drive / "nvme0n1p1")):
+        (classes / name).symlink_to(place)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert naming.model_of(str(tmp_path / "nvme0n1"), classes) is None, "a file"
+    assert naming.model_of("sim:tlc", classes) is None
+    monkeypatch.setattr("stat.S_ISBLK", lambda _: True)
+    assert naming.model_of(str(tmp_path / "nvme0n1"), classes) == "Some SSD 2TB"
+    assert naming.model_of(str(tmp_path / "nvme0n1p1"), classes) == "Some SSD 2TB"
+    assert naming.model_of(str(tmp_path / "loop0"), classes) is None
 
 
 def test_management_is_said_in_words(both: tuple[Path, Path]) -> None:
@@ -268,6 +312,7 @@ BAD_VALUES: list[tuple[str, Any, str]] = [
     ("size_bytes", 0, "size_bytes: 0, expected a whole number"),
     ("complete", 1, "complete: 1, expected true or false"),
     ("version", None, "version: null, expected a text"),
+    ("name", "", 'name: "", expected a text'),
     ("device_file_sha256", "x", 'device_file_sha256: "x", expected 64 digits'),
 ]
 

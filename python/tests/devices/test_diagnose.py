@@ -96,7 +96,7 @@ def test_report_and_picture_are_written(tmp_path: Path) -> None:
     assert 'id="pbr-plot"' in text
     assert 'class="still" src="data:image/png;base64,' in text, "a picture for browsers without WebGL"
     assert "write buffer" in text
-    assert ends_with_machine(html)
+    assert ends_with_machine(html, "diagnose")
     assert png.read_bytes().startswith(b"\x89PNG")
 
 

@@ -195,7 +195,7 @@ def test_a_page_shows_ratios_with_their_bands(tmp_path: Path) -> None:
     for one in diagnosis["symptoms"].values():
         assert html.escape(one["reason"]) in page
     assert "read-under-collection" in page
-    assert ends_with_machine(tmp_path / "d.html")
+    assert ends_with_machine(tmp_path / "d.html", "diagnose")
     assert "is there already: --force replaces it" in refused(*args, cwd=tmp_path)
 
 

@@ -125,7 +125,7 @@ def test_the_command_prints_and_writes_all_of_it(tmp_path: Path) -> None:
         ["latency", "read-under-writes"],
     )
     assert "Read latency over write load" in (tmp_path / "r.html").read_text()
-    assert ends_with_machine(tmp_path / "r.html")
+    assert ends_with_machine(tmp_path / "r.html", "bench")
     assert {one.name for one in (tmp_path / "f").iterdir()} == {"steady-latency.png", "read-under-writes.png"}
     assert "is there already" in refused("bench", SMALL, *tests, "-o", "r.json", cwd=tmp_path)
 

@@ -1,7 +1,7 @@
 """Every command line of the documents parses: commands, options and keys of `--set` that it names exist.
 
 Pages in docs run what their `console` fences show (test_docs.py). Fences `sh` name drives, files and hours of work that
-no test has, so their lines are parsed and not run, as are all fences of the experiments.
+no test has: all of their lines are parsed, and those run that can (test_shell_lines.py).
 """
 
 import json

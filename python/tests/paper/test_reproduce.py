@@ -216,7 +216,7 @@ def test_page_and_figures(root: Path, tmp_path: Path) -> None:
     assert "values within tolerance" in lead
     assert "copies@greedy,10%" in text
     assert "What it shows." in text
-    assert ends_with_machine(page)
+    assert ends_with_machine(page, "reproduce")
     assert 'id="figure-1-plot"' in text
     names = sorted(path.relative_to(figures).as_posix() for path in figures.rglob("*.png"))
     assert names == ["01-sample/figure-1/figure-1.png", "01-sample/figure-1/figure-2.png"]

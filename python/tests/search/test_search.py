@@ -244,7 +244,7 @@ def test_the_command(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "Pareto front" in text
     assert "Dominated hypervolume over designs" in text
-    assert ends_with_machine(page)
+    assert ends_with_machine(page, "search")
     lead = re.search(r'<p class="lead">(.*)</p>', text)
     assert lead is not None
     assert re.search(r"The best of each goal: .*total cost [0-9.,]+ USD \(design", lead[1]), "in words, with a unit"

@@ -1,12 +1,12 @@
 """Points of a test on a target: requests of one kind, as fast as a depth lets them or by the clock, timed."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashweir import _native
 from flashweir._native import FlashweirError
+from flashweir.api import as_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class Driver:
         """
         import numpy as np
 
-        self._session = _native.Session(json.dumps({"target": target, "erase": erase, "seed": seed}))
+        self._session = _native.Session(as_json({"target": target, "erase": erase, "seed": seed}))
         self._rng = np.random.default_rng(seed)
         self.size = self._session.size_bytes
         self.block = self._session.block_bytes

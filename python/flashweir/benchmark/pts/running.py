@@ -8,9 +8,11 @@ from typing import Any
 from flashweir import _native, whole
 from flashweir._native import ConfigError
 from flashweir.arguments import check_path, in_python
+from flashweir.benchmark.naming import named
 from flashweir.benchmark.pts import load, patterns, trials
 from flashweir.benchmark.pts.driver import Driver
 from flashweir.importing import device
+from flashweir.options import bench as bench_option
 from flashweir.options import target as option
 from flashweir.options.option import checked, declared
 from flashweir.targets import Target, given
@@ -38,6 +40,7 @@ def run_pts(
     scale: float | None = None,
     seed: option.Seed = 1,
     erase: option.Erase = None,
+    name: bench_option.Name = None,
     output: str | os.PathLike[str] | None = None,
     tell: Callable[[str], None] | None = None,
     begin: Callable[[str, int, int], None] | None = None,
@@ -65,20 +68,21 @@ def run_pts(
     checked(run_pts, locals())
     check_path("output", output)
     chosen = list(dict.fromkeys(TESTS if tests is None else tests))
-    for name in chosen:
-        if name not in TESTS:
-            raise ConfigError(f"--pts {name}: expected {', '.join(TESTS)} or all")
+    for test in chosen:
+        if test not in TESTS:
+            raise ConfigError(f"--pts {test}: expected {', '.join(TESTS)} or all")
     if scale is not None and not 0 < scale <= 1:
         raise ConfigError(f"--scale {scale}: expected above 0 to 1")
-    with given(target) as name:
-        asked = device.target(name)
+    with given(target) as drive:
+        called = named(drive, name)
+        asked = device.target(drive)
         again = None if erase is None else os.fspath(erase)
-        with device.named(name, asked):
-            driver = Driver(asked, asked if again == name else again, seed, tell or (lambda _: None))
+        with device.named(drive, asked):
+            driver = Driver(asked, asked if again == drive else again, seed, tell or (lambda _: None))
             by_size = min(1.0, max(driver.size / _FULL_SIZE, _MIN_SCALE))
             share = by_size if scale is None else scale
-            result: dict[str, Any] = {"format": FORMAT, "version": _native.__version__, "target": name,
-                                      "size_bytes": driver.size, "scale": share, "seed": seed, "tests": [],
+            result: dict[str, Any] = {"format": FORMAT, "version": _native.__version__, "target": drive,
+                                      **called, "size_bytes": driver.size, "scale": share, "seed": seed, "tests": [],
                                       "complete": False}  # fmt: skip
             settings = trials.Settings(trials.MINUTE_S * share, _SATURATION_S * min(share / by_size, 1.0))
             for number, test in enumerate(chosen):

@@ -125,6 +125,7 @@ def sections(result: Mapping[str, Any]) -> list[Section]:
         blocks: list[Block] = [Facts(facts(test)), *figures, *tables(test)]
         found.append(Section(test["test"], blocks))
     facts_of_run = [
+        *([("name", str(result["name"]))] if "name" in result else []),
         ("target", str(result["target"])),
         ("size", f"{result['size_bytes']:,} bytes"),
         ("minute", f"{60 * result['scale']:.3g} s"),

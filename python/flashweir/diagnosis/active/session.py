@@ -1,6 +1,5 @@
 """A drive under test: phases of requests, the course of their times, and the bytes that were written."""
 
-import json
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError, FlashweirError, Session
+from flashweir.api import as_json
 from flashweir.diagnosis.active.counters import Counters
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Bench:
 
 def opened(target: str, erase: str | None, seed: int) -> Session:
     """A session on a target, by its name."""
-    return Session(json.dumps({"target": target, "erase": erase, "seed": seed}))
+    return Session(as_json({"target": target, "erase": erase, "seed": seed}))
 
 
 def check_due(due: "NDArray[np.int64]") -> None:
