@@ -105,6 +105,16 @@ impl Classifier {
         }
     }
 
+    /// Pools of groups that collect together: a group of the host and one of relocated pages that take the same pages are one, every
+    /// other group is alone.
+    pub(crate) fn pools(self, counts: GroupCounts, isolated: bool) -> u32 {
+        match self {
+            Classifier::Stream if isolated => counts.host,
+            Classifier::Frequency | Classifier::Interval | Classifier::External => counts.host,
+            _ => counts.open_blocks(),
+        }
+    }
+
     /// True if it has a number of groups that can be set.
     pub(crate) fn has_groups(self) -> bool {
         !matches!(self, Classifier::One | Classifier::HostAndCollected | Classifier::DeathTime)
@@ -184,6 +194,21 @@ impl Classes {
                 pages.recent.function = function.clone();
             }
         }
+    }
+
+    /// Pools of groups that collect together, where groups collect their own.
+    pub(crate) fn pools(&self) -> u32 {
+        self.classifier.pools(self.counts, self.isolated)
+    }
+
+    /// The pool of a group, counted over all.
+    pub(crate) fn pool_of(&self, group: u32) -> u32 {
+        if group >= self.pools() { group - self.counts.host } else { group }
+    }
+
+    /// Pages of all maps.
+    pub(crate) fn pages(&self) -> u64 {
+        self.maps.iter().map(|pages| pages.count).sum()
     }
 
     /// Pages that the host wrote to a map.

@@ -19,7 +19,7 @@ use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::external::External;
-use crate::gc::victim::{Victim, VictimView};
+use crate::gc::victim::{Division, Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bound, Bytes};
 use groups::Groups;
@@ -132,6 +132,8 @@ pub(super) struct Rules {
     usable: u32,
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
+    /// The division of spare space among groups, if these collect their own.
+    pub(super) division: Option<Division>,
     pub(super) two_frontiers: bool,
     pub(super) held_back: u64,
     pub(super) least_worn_first: bool,
@@ -212,6 +214,7 @@ impl PageFtl {
                 usable: usable as u32,
                 words_per_block,
                 victim,
+                division: upkeep.division.cloned(),
                 two_frontiers: frontiers >= 2,
                 held_back,
                 least_worn_first: upkeep.wear.dynamic,
@@ -334,26 +337,6 @@ impl PageFtl {
         true
     }
 
-    /// The error of a unit that must collect and can't.
-    pub(super) fn stuck_now(&self, unit: u32) -> RunError {
-        self.stuck(unit, self.rules.held_back)
-    }
-
-    pub(super) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
-        if let Some(fault) = self.rules.victim.fault(unit, |valid| !self.rules.gains_nothing(valid)) {
-            return fault;
-        }
-        let state = &self.units[unit as usize];
-        RunError::Stuck {
-            unit,
-            free: state.blocks.free(),
-            closed: state.blocks.full_count(),
-            valid: state.valid_pages,
-            pages: state.blocks.count() * self.rules.pages_per_block.get(),
-            held_back: held_back as u32,
-        }
-    }
-
     pub(super) fn has_room(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         state.valid_pages < state.room
@@ -385,6 +368,7 @@ impl Unit {
     }
 }
 
+mod apart;
 mod chain;
 mod collect;
 pub(super) mod fold;
@@ -392,6 +376,7 @@ pub(in crate::ftl) mod groups;
 mod lay;
 mod overdue;
 mod pack;
+mod pools;
 mod retire;
 mod slc;
 pub(super) mod steps;
