@@ -37,7 +37,8 @@ pub struct Config {
     /// Group of open blocks that a page goes to.
     pub classifier: Classifier,
     /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`) or of
-    /// intervals (`interval`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for the others.
+    /// intervals (`interval`), of predicted intervals (`learned`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for
+    /// the others.
     #[schemars(range(min = 1, max = super::classifier::MAX_GROUPS))]
     pub groups: Auto<u32>,
     /// With `ftl.classifier=stream`: relocated pages stay apart by handle too. Otherwise they share a group.

@@ -46,7 +46,7 @@ pub(super) const PLACEMENT: [NoEffect; 8] = [
     },
     NoEffect {
         keys: "ftl.groups, ftl.classifier",
-        reason: "only stream, generations, frequency, interval and external have a number of groups that can be set",
+        reason: "only stream, generations, frequency, interval, age-groups, learned and external have a number of groups that can be set",
         applies: |config| config.ftl.groups().is_some() && !config.ftl.classifier().has_groups(),
         clear: |config| {
             if let FtlConfig::Page(own) = &mut config.ftl {

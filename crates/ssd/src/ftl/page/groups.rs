@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::overdue::Deadline;
 use super::pools::Entered;
 use super::{Frontier, Geometry, Home, NO_BLOCK, PageFtl, Upkeep};
-use crate::ftl::classifier::{Classes, GroupCounts};
+use crate::ftl::classifier::{Classes, GroupCounts, Predictions};
 
 /// Counters of a group of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub struct Placement {
     pub moved: Vec<GroupCounters>,
     /// Events.
     pub events: PlacementEvents,
+    /// Predictions of `ftl.classifier=learned`.
+    pub predictions: Option<Predictions>,
 }
 
 /// A block that waits for its group's turn.
@@ -151,7 +153,8 @@ impl PageFtl {
     pub(in crate::ftl) fn placement(&self) -> Option<Placement> {
         let groups = self.groups.as_ref()?;
         let (host, moved) = groups.counters.split_at(groups.host_groups() as usize);
-        Some(Placement { host: host.to_vec(), moved: moved.to_vec(), events: groups.events })
+        let predictions = groups.classes.predictions();
+        Some(Placement { host: host.to_vec(), moved: moved.to_vec(), events: groups.events, predictions })
     }
 
     /// Forgets what the groups did.
@@ -159,6 +162,7 @@ impl PageFtl {
         if let Some(groups) = &mut self.groups {
             groups.counters.fill(GroupCounters::default());
             groups.events = PlacementEvents::default();
+            groups.classes.forget_counts();
         }
     }
 
@@ -169,7 +173,7 @@ impl PageFtl {
         let group = groups.classes.of_host(map, key, handle);
         groups.classes.written(map, key, handle);
         groups.counters[group as usize].written += 1;
-        groups.entered.add(groups.classes.pool_of(group), 1);
+        groups.entered.add(groups.classes.pool_of(group));
         groups.events.invalid_handles += u64::from(!groups.classes.knows(handle));
         self.put_in_place(unit, Kind::Host, group);
     }
@@ -188,7 +192,7 @@ impl PageFtl {
         let Some(group) = self.host_group_of(unit, from) else { return };
         if let Some(groups) = &mut self.groups {
             groups.counters[group as usize].written += 1;
-            groups.entered.add(groups.classes.pool_of(group), 1);
+            groups.entered.add(groups.classes.pool_of(group));
         }
         self.put_in_place(unit, Kind::Host, group);
     }
@@ -255,20 +259,20 @@ impl PageFtl {
         }
     }
 
-    /// Pages were moved out of a block to the group in place.
-    pub(super) fn moved_out(&mut self, unit: u32, block: u32, pages: u32) {
+    /// A page was moved out of a block to the group in place.
+    pub(super) fn moved_out(&mut self, unit: u32, block: u32, key: u32) {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
         let own = &mut groups.units[unit as usize];
         groups.events.reallocated_blocks += u64::from(own.moving != block);
         own.moving = block;
         let (from, to) = (own.group_of[block as usize], own.in_place[1]);
-        groups.classes.moved_out(map, from, pages);
-        groups.counters[from as usize].moved_out += u64::from(pages);
-        groups.counters[to as usize].written += u64::from(pages);
+        groups.classes.moved_out(map, from, key);
+        groups.counters[from as usize].moved_out += 1;
+        groups.counters[to as usize].written += 1;
         let [from, to] = [from, to].map(|group| groups.classes.pool_of(group));
         if from != to {
-            groups.entered.add(to, pages.into());
+            groups.entered.add(to);
         }
     }
 

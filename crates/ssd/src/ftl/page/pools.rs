@@ -18,10 +18,10 @@ impl Entered {
         Self { pages: vec![0; pools as usize], sum: 0, max_sum: 2 * pages }
     }
 
-    /// Pages entered a pool: of the host, or out of another one.
-    pub(super) fn add(&mut self, pool: u32, pages: u64) {
-        self.pages[pool as usize] += pages;
-        self.sum += pages;
+    /// A page entered a pool: of the host, or out of another one.
+    pub(super) fn add(&mut self, pool: u32) {
+        self.pages[pool as usize] += 1;
+        self.sum += 1;
         if self.sum >= self.max_sum {
             self.pages.iter_mut().for_each(|pages| *pages /= 2);
             self.sum = self.pages.iter().sum();
