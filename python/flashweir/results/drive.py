@@ -373,9 +373,7 @@ class Placement(Section):
     media_bytes: Annotated[int, Field("programmed", "bytes")]
     media_bytes_erased: Annotated[int, Field("erased", "bytes")]
     events: Annotated[PlacementEvents, Field("events of placement")]
-    predictions: Annotated[
-        Predictions, Field("predictions; only with `ftl.classifier=learned`", optional=True)
-    ]
+    predictions: Annotated[Predictions, Field("predictions; only with `ftl.classifier=learned`", optional=True)]
 
 
 class Clock(Section):
