@@ -135,7 +135,9 @@ def main() -> None:
     rows, all_excess = [], []
     for name, pages, found in measured(wanted):
         excess = (found["interval"] - 1) / (found["generations"] - 1) - 1
-        against = found["interval"] / min(value for key, value in found.items() if key != "interval") - 1
+        against = (
+            found["interval"] / min(value for key, value in found.items() if key not in ("interval", "learned")) - 1
+        )
         rows.append({"trace": name, "pages": pages, **found, "excess": excess, "against_best": against})
         all_excess.append(excess)
         cells = " | ".join(f"{found[key]:.3f}" for key in names)

@@ -30,12 +30,22 @@ fn groups(placement: &Placement, [host_bytes, media_bytes, erased_bytes]: &[u64;
         })
     };
     let all = |groups: &[GroupCounters]| groups.iter().map(group).collect::<Vec<_>>();
-    json!({
+    let mut section = json!({
         "host_groups": all(&placement.host),
         "relocated_groups": all(&placement.moved),
         "host_bytes": host_bytes,
         "media_bytes": media_bytes,
         "media_bytes_erased": erased_bytes,
         "events": placement.events,
-    })
+    });
+    if let Some(predictions) = &placement.predictions {
+        let known = predictions.known as f64;
+        section["predictions"] = json!({
+            "known_pages": predictions.known,
+            "right_share": ratio(predictions.right as f64, known),
+            "mean_error_octaves": ratio(predictions.error as f64 / 1000.0, known),
+            "outlived_pages": predictions.outlived,
+        });
+    }
+    section
 }

@@ -44,7 +44,7 @@ pub use crate::core::{ReadOnly, Spare};
 pub use config::Config;
 pub use content::{Baseline, Trim};
 pub use error::{Amplification, ConfigError, RunError};
-pub use ftl::{BlockCell, BlockMap, FtlConfig, GroupCounters, Placement, PlacementEvents, Wear};
+pub use ftl::{BlockCell, BlockMap, FtlConfig, GroupCounters, Placement, PlacementEvents, Predictions, Wear};
 pub use geometry::Geometry;
 pub use host::{Arbitration, FirmwareConfig, HostConfig, HostMode, Link, Weights};
 pub use nand::probe::Recorded;

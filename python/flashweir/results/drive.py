@@ -350,6 +350,17 @@ class PlacementEvents(Section):
     reallocated_blocks: Annotated[int, Field("blocks that valid pages were moved out of (80h)", "blocks")]
 
 
+class Predictions(Section):
+    """Predictions of `ftl.classifier=learned`."""
+
+    known_pages: Annotated[int, Field("pages written again, so that their interval is known", "pages")]
+    right_share: Annotated[float | None, Field("share of these predicted within an octave; null without any")]
+    mean_error_octaves: Annotated[
+        float | None, Field("mean error of these, in powers of two of the interval; null without any")
+    ]
+    outlived_pages: Annotated[int, Field("pages relocated after they should have died", "pages")]
+
+
 class Placement(Section):
     """Groups of open blocks."""
 
@@ -362,6 +373,7 @@ class Placement(Section):
     media_bytes: Annotated[int, Field("programmed", "bytes")]
     media_bytes_erased: Annotated[int, Field("erased", "bytes")]
     events: Annotated[PlacementEvents, Field("events of placement")]
+    predictions: Annotated[Predictions, Field("predictions; only with `ftl.classifier=learned`", optional=True)]
 
 
 class Clock(Section):

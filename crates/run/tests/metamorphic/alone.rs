@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 127] = [
+const NEEDS: [(&str, &[Setting]); 129] = [
     ("ageing.max_retired", &[AGED[0], AGED[1], AGED[3], ROOM, ("ageing.retire", "2")]),
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
@@ -24,6 +24,16 @@ const NEEDS: [(&str, &[Setting]); 127] = [
     ("ftl.classifier_file", &[("ftl.classifier", "external"), ("op_ratio", "1")]),
     ("ftl.isolated", &[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("op_ratio", "1")]),
     ("ftl.open_time", &[("ftl.classifier", "stream"), ("ftl.groups", "2"), ("op_ratio", "1")]),
+    ("gc.victims_of", &[("ftl.classifier", "frequency"), ("ftl.groups", "2"), ("op_ratio", "1")]),
+    (
+        "gc.shares",
+        &[
+            ("ftl.classifier", "frequency"),
+            ("ftl.groups", "2"),
+            ("op_ratio", "1"),
+            ("gc.victims_of", "group"),
+        ],
+    ),
     ("gc.choices", &[("gc.victim", "d-choices")]),
     ("gc.victim_file", &[("gc.victim", "external")]),
     ("gc.planner_file", &[("gc.planner", "external"), ("buffer.bytes", "64KiB"), ("op_ratio", "0.5")]),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 190] = [
+const VALUES: [(&str, &[&str]); 191] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -59,6 +59,7 @@ const VALUES: [(&str, &[&str]); 190] = [
     ("ftl.open_time", &["1us", "300us"]),
     ("ftl.classifier_file", &["one"]),
     ("gc.choices", &["2"]),
+    ("gc.shares", &["best", "5,1"]),
     ("gc.victim_file", &["oldest"]),
     ("gc.planner_file", &["filling"]),
     ("gc.planner_together", &["true"]),

@@ -12,13 +12,15 @@ const STEP: Setting<'static> = ("clock", "lock-step");
 const AHEAD: Setting<'static> = ("gc.planner", "forwarding");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const DEPTH: Setting<'static> = ("host.queue_depth", "2");
+const STREAMS: [Setting<'static>; 3] =
+    [("ftl.classifier", "stream"), ("ftl.groups", "2"), ("ftl.isolated", "true")];
 const ZONES: Setting<'static> = ("ftl.kind", "zones");
 
 const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 100] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 103] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -34,6 +36,16 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 100] = [
     &[AGES, ("ageing.soft_bits", "0"), ("ageing.soft_reads", "2")],
     &[AGES, ("ageing.max_retired", "2")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
+    &[("gc.victims_of", "group"), ("ftl.classifier", "age-groups"), ("op_ratio", "1")],
+    &[("gc.shares", "best")],
+    &[
+        STREAMS[0],
+        STREAMS[1],
+        STREAMS[2],
+        ("op_ratio", "1"),
+        ("gc.victims_of", "group"),
+        ("gc.shares", "3,2,1"),
+    ],
     &[("ftl.groups", "2"), ("ftl.classifier", "death-time"), ("op_ratio", "1")],
     &[("ftl.isolated", "true")],
     &[("ftl.open_time", "50ms")],

@@ -2,7 +2,7 @@
 
 use flashweir_ssd::config::layers::{Layer, resolve};
 use flashweir_ssd::precondition::{Preconditioner, Step};
-use flashweir_ssd::{Config, Counters, Geometry, Options, Simulation, Stats};
+use flashweir_ssd::{Config, Counters, Geometry, GroupCounters, Options, Simulation, Stats};
 use flashweir_trace::generate::{Generator, Spec};
 use flashweir_trace::{Op, Request};
 
@@ -119,6 +119,22 @@ impl Run {
         let now = self.simulation.counters();
         let programs = now.flash().programs - before.flash().programs;
         programs as f64 / (now.host_pages_written - before.host_pages_written) as f64
+    }
+
+    /// Serves slices of requests, and returns by group what was programmed in it for each page that the host wrote to it; pages
+    /// of a group stay in it when they are relocated.
+    pub(crate) fn amplification_by_group(&mut self, slices: impl Iterator<Item = Vec<Request>>) -> Vec<f64> {
+        let before = self.simulation.placement().expect("groups");
+        for slice in slices {
+            self.simulation.serve(&slice).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let now = self.simulation.placement().expect("groups");
+        let written = |now: &[GroupCounters], before: &[GroupCounters]| -> Vec<f64> {
+            now.iter().zip(before).map(|(now, before)| (now.written - before.written) as f64).collect()
+        };
+        let host = written(&now.host, &before.host);
+        let moved = written(&now.moved, &before.moved);
+        host.iter().zip(moved).map(|(host, moved)| (host + moved) / host).collect()
     }
 
     /// Serves so many requests, and returns the counters after them.

@@ -14,5 +14,6 @@ mod hybrid;
 mod interface;
 mod limits;
 mod mapping;
+mod pools;
 mod popularity;
 mod waits;

@@ -34,7 +34,7 @@ fn fifo_victims_under_a_zipf_popularity() {
 }
 
 /// Numbers below a limit (xorshift64*).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     fn below(&mut self, limit: u64) -> u64 {
@@ -45,16 +45,36 @@ impl Numbers {
     }
 }
 
+/// The write of a page, those from `split` on with handle 1.
+fn write(page: u64, split: u64) -> Request {
+    Request {
+        time_ns: 0,
+        lba: page * 8,
+        sectors: 8,
+        stream: 0,
+        op: Op::Write,
+        handle: u8::from(page >= split),
+    }
+}
+
+/// A write of each page, as [`writes`] has them.
+pub(crate) fn filled((split, pages): (u64, u64)) -> Vec<Request> {
+    (0..pages).map(|page| write(page, split)).collect()
+}
+
 /// Writes of one page each: a share of `hot` in a thousand goes, with handle 0, to the first `split` pages, the others,
 /// with handle 1, to the rest.
-fn writes(numbers: &mut Numbers, count: u64, hot: u64, (split, pages): (u64, u64)) -> Vec<Request> {
-    let write = |_| {
+pub(crate) fn writes(
+    numbers: &mut Numbers,
+    count: u64,
+    hot: u64,
+    (split, pages): (u64, u64),
+) -> Vec<Request> {
+    let page = |_| {
         let is_hot = numbers.below(1000) < hot;
-        let page = if is_hot { numbers.below(split) } else { split + numbers.below(pages - split) };
-        let handle = u8::from(!is_hot);
-        Request { time_ns: 0, lba: page * 8, sectors: 8, stream: 0, op: Op::Write, handle }
+        if is_hot { numbers.below(split) } else { split + numbers.below(pages - split) }
     };
-    (0..count).map(write).collect()
+    (0..count).map(page).map(|page| write(page, split)).collect()
 }
 
 #[test]

@@ -263,6 +263,7 @@ impl Config {
     pub(crate) fn upkeep(&self) -> Upkeep<'_> {
         Upkeep {
             victim: &self.gc.victim,
+            division: self.gc.division(),
             frontiers: self.ftl.frontiers(self.gc.frontiers),
             classifier: self.ftl.classifier(),
             groups: self.ftl.groups(),

@@ -194,6 +194,17 @@ impl Blocks {
         &self.dense
     }
 
+    /// All full blocks in the order of the index: from the fewest valid pages on, or from the oldest on.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = u32> + '_ {
+        let first = self.head(0) as usize;
+        let heads = if self.kind == Index::Unordered { first..first } else { first..self.nodes.len() };
+        let of_ring = move |head: usize| {
+            let next = move |at: &usize| Some(self.nodes[*at][NEXT] as usize);
+            std::iter::successors(next(&head), next).take_while(move |at| *at != head).map(|at| at as u32 - 1)
+        };
+        self.dense.iter().copied().chain(heads.flat_map(of_ring))
+    }
+
     /// The full block with the fewest erases, lowest number first.
     pub(crate) fn least_worn_full(&self) -> Option<u32> {
         (0..self.fresh).filter(|block| self.full[*block as usize]).min_by_key(|block| self.erases(*block))

@@ -15,101 +15,26 @@
 //!   have a group of their own.
 //! - *interval*: by the mean interval between writes, in a byte a page (`classifier/interval.rs`).
 //! - *age-groups*: a chain whose groups are queues of sizes that follow a model (`classifier/age_groups.rs`).
+//! - *learned*: by the time until a page is written again, as a model predicts it (`classifier/learned.rs`).
 //! - *external*: a function outside the engine labels the pages of each block of writes (`classifier/external.rs`).
 
 mod age_groups;
 mod external;
 mod interval;
+mod kinds;
+mod learned;
 
 use std::collections::VecDeque;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use age_groups::Chain;
+pub(crate) use kinds::{Classifier, GroupCounts, MAX_GROUPS};
+pub use learned::Predictions;
 
 use crate::cow::CowVec;
 use crate::external::{Outside, Writes};
-
-/// Group of open blocks that a page goes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Classifier {
-    /// One group: pages of the host and relocated ones share their block. With `gc.frontiers=2` they don't.
-    #[default]
-    One,
-    /// Pages of the host, and relocated ones.
-    HostAndCollected,
-    /// By the placement handle of the request.
-    Stream,
-    /// By the number of times that a page was moved.
-    Generations,
-    /// By the number of times that a page was written lately.
-    Frequency,
-    /// By the life of the version that a page overwrites, and its age when it is moved (`SepBIT`).
-    DeathTime,
-    /// By the mean interval between the writes of a page.
-    Interval,
-    /// By age: a chain of queues whose number and sizes follow a model of when pages are written again (`MiDAS`).
-    AgeGroups,
-    /// By a function in Python, asked once a block of writes.
-    External,
-}
-
-/// Groups of the host, and those of relocated pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct GroupCounts {
-    pub(crate) host: u32,
-    pub(crate) moved: u32,
-}
-
-impl GroupCounts {
-    /// Blocks of a unit that may be open.
-    pub(crate) fn open_blocks(self) -> u32 {
-        self.host + self.moved
-    }
-
-    /// Blocks that a unit keeps erased beyond `gc.free_blocks`: a collection may open one for each group of relocated pages. See
-    /// `page/groups.rs` for why this is enough.
-    pub(crate) fn kept_blocks(self) -> u32 {
-        self.moved - 1
-    }
-}
-
-/// Most groups of a kind.
-pub(crate) const MAX_GROUPS: u32 = 128;
-
-impl Classifier {
-    /// The number of groups: `groups` as it was set, and `isolated` if handles are persistently isolated. `None` if one or
-    /// two open blocks a unit do.
-    pub(crate) fn counts(self, groups: Option<u32>, isolated: bool) -> Option<GroupCounts> {
-        let own = groups.unwrap_or(self.default_groups()).clamp(1, MAX_GROUPS);
-        match self {
-            Classifier::One | Classifier::HostAndCollected => None,
-            Classifier::Stream => Some(GroupCounts { host: own, moved: if isolated { own } else { 1 } }),
-            Classifier::Generations => Some(GroupCounts { host: 1, moved: own }),
-            Classifier::Frequency | Classifier::Interval | Classifier::External => {
-                Some(GroupCounts { host: own, moved: own })
-            }
-            Classifier::DeathTime => Some(GroupCounts { host: 2, moved: 4 }),
-            Classifier::AgeGroups => Some(GroupCounts { host: 1, moved: own.max(2) - 1 }),
-        }
-    }
-
-    const fn default_groups(self) -> u32 {
-        match self {
-            Classifier::Stream => 8,
-            Classifier::Generations => 2,
-            Classifier::AgeGroups => 6,
-            _ => 4,
-        }
-    }
-
-    /// True if it has a number of groups that can be set.
-    pub(crate) fn has_groups(self) -> bool {
-        !matches!(self, Classifier::One | Classifier::HostAndCollected | Classifier::DeathTime)
-    }
-}
+use learned::Learner;
 
 /// Collected blocks of short-lived pages over which their life is averaged (SepBIT's n_c).
 const RECENT: usize = 16;
@@ -143,6 +68,8 @@ struct Pages {
     recent: external::Recent,
     /// The chain of `age-groups`.
     chain: Option<Box<Chain>>,
+    /// The model of `learned`.
+    learner: Option<Box<Learner>>,
 }
 
 impl Classes {
@@ -154,18 +81,21 @@ impl Classes {
         (maps, map_pages, physical): (usize, u64, u64),
     ) -> Self {
         let table = match classifier {
-            Classifier::Frequency | Classifier::DeathTime | Classifier::AgeGroups | Classifier::External => {
-                map_pages
-            }
+            Classifier::Frequency
+            | Classifier::DeathTime
+            | Classifier::AgeGroups
+            | Classifier::Learned
+            | Classifier::External => map_pages,
             Classifier::Interval => interval::table_len(map_pages),
             _ => 0,
         };
         let recent = external::Recent::default;
         let groups = counts.host + counts.moved;
         let chain = || (classifier == Classifier::AgeGroups).then(|| Box::new(Chain::new(groups, physical)));
+        let learner = || (classifier == Classifier::Learned).then(|| Box::new(Learner::new(counts.host)));
         let pages = || {
             let (count, table) = (map_pages.max(1), CowVec::new(table));
-            Pages { count, now: 0, table, recent: recent(), chain: chain() }
+            Pages { count, now: 0, table, recent: recent(), chain: chain(), learner: learner() }
         };
         Self {
             block,
@@ -186,6 +116,21 @@ impl Classes {
         }
     }
 
+    /// Pools of groups that collect together, where groups collect their own.
+    pub(crate) fn pools(&self) -> u32 {
+        self.classifier.pools(self.counts, self.isolated)
+    }
+
+    /// The pool of a group, counted over all.
+    pub(crate) fn pool_of(&self, group: u32) -> u32 {
+        if group >= self.pools() { group - self.counts.host } else { group }
+    }
+
+    /// Pages of all maps.
+    pub(crate) fn pages(&self) -> u64 {
+        self.maps.iter().map(|pages| pages.count).sum()
+    }
+
     /// Pages that the host wrote to a map.
     pub(crate) fn now(&self, map: usize) -> u64 {
         self.maps[map].now
@@ -198,6 +143,9 @@ impl Classes {
 
     /// The group of a page that the host writes with a placement handle.
     pub(crate) fn of_host(&self, map: usize, key: u32, handle: u8) -> u32 {
+        if let Pages { now, count, table, learner: Some(learner), .. } = &self.maps[map] {
+            return learner.of_host(table, key, (*now, *count));
+        }
         match self.classifier {
             // A handle that there is none of stands for the first one.
             Classifier::Stream if u32::from(handle) < self.counts.host => handle.into(),
@@ -221,6 +169,9 @@ impl Classes {
     /// The group, among those of relocated pages, of a page that is moved out of a block of group `from` (counted over all).
     pub(crate) fn of_moved(&self, map: usize, key: u32, from: u32) -> u32 {
         let host = self.counts.host;
+        if let Pages { now, count, table, learner: Some(learner), .. } = &self.maps[map] {
+            return learner.of_moved(table, key, (*now, *count));
+        }
         match self.classifier {
             Classifier::Stream if self.isolated => {
                 if from < host {
@@ -252,9 +203,12 @@ impl Classes {
 
     /// A page of the host was written with a placement handle.
     pub(crate) fn written(&mut self, map: usize, key: u32, handle: u8) {
-        let Pages { now, count, table, recent, chain } = &mut self.maps[map];
+        let Pages { now, count, table, recent, chain, learner } = &mut self.maps[map];
         if let Some(chain) = chain {
             chain.written(table, key, (*now, *count));
+        }
+        if let Some(learner) = learner {
+            learner.written(table, key, (*now, *count));
         }
         match self.classifier {
             Classifier::Interval => interval::written(table, key, (*now, *count)),
@@ -284,10 +238,30 @@ impl Classes {
         self.maps[map].chain.as_deref()
     }
 
-    /// Pages were moved out of a block of a group.
-    pub(crate) fn moved_out(&mut self, map: usize, group: u32, pages: u32) {
-        if let Some(chain) = &mut self.maps[map].chain {
-            chain.moved_out(group, pages);
+    /// A page was moved out of a block of a group.
+    pub(crate) fn moved_out(&mut self, map: usize, group: u32, key: u32) {
+        let Pages { now, count, table, chain, learner, .. } = &mut self.maps[map];
+        if let Some(chain) = chain {
+            chain.moved_out(group, 1);
+        }
+        if let Some(learner) = learner {
+            learner.moved(table, key, (*now, *count));
+        }
+    }
+
+    /// Predictions of the models of all maps, if there are any.
+    pub(crate) fn predictions(&self) -> Option<Predictions> {
+        let mut learners = self.maps.iter().filter_map(|pages| pages.learner.as_ref()).peekable();
+        learners.peek()?;
+        let mut all = Predictions::default();
+        learners.for_each(|learner| all.add(&learner.predictions));
+        Some(all)
+    }
+
+    /// Forgets what was counted.
+    pub(crate) fn forget_counts(&mut self) {
+        for learner in self.maps.iter_mut().filter_map(|pages| pages.learner.as_mut()) {
+            learner.predictions = Predictions::default();
         }
     }
 
@@ -336,6 +310,7 @@ impl Classes {
             table: pages.table.snapshot(),
             recent: pages.recent.clone(),
             chain: pages.chain.clone(),
+            learner: pages.learner.clone(),
             ..*pages
         });
         Self { maps: maps.collect(), lives: self.lives.clone(), ..*self }

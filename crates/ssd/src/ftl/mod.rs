@@ -31,6 +31,7 @@ pub(crate) mod zones;
 use serde::{Deserialize, Serialize};
 
 pub use block_map::{BlockCell, BlockMap};
+pub use classifier::Predictions;
 pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;

@@ -19,7 +19,7 @@ use crate::cow::CowVec;
 use crate::divisor::Divisor;
 use crate::error::RunError;
 use crate::external::External;
-use crate::gc::victim::{Victim, VictimView};
+use crate::gc::victim::{Division, Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bound, Bytes};
 use groups::Groups;
@@ -37,7 +37,8 @@ pub struct Config {
     /// Group of open blocks that a page goes to.
     pub classifier: Classifier,
     /// Groups (1 to 128): handles (`stream`), times that a page is moved (`generations`), powers of two of writes (`frequency`) or of
-    /// intervals (`interval`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for the others.
+    /// intervals (`interval`), of predicted intervals (`learned`), those that a function names (`external`). Or `auto`: 8, 2, and 4 for
+    /// the others.
     #[schemars(range(min = 1, max = super::classifier::MAX_GROUPS))]
     pub groups: Auto<u32>,
     /// With `ftl.classifier=stream`: relocated pages stay apart by handle too. Otherwise they share a group.
@@ -132,6 +133,8 @@ pub(super) struct Rules {
     usable: u32,
     pub(super) words_per_block: usize,
     pub(super) victim: Victim,
+    /// The division of spare space among groups, if these collect their own.
+    pub(super) division: Option<Division>,
     pub(super) two_frontiers: bool,
     pub(super) held_back: u64,
     pub(super) least_worn_first: bool,
@@ -212,6 +215,7 @@ impl PageFtl {
                 usable: usable as u32,
                 words_per_block,
                 victim,
+                division: upkeep.division.cloned(),
                 two_frontiers: frontiers >= 2,
                 held_back,
                 least_worn_first: upkeep.wear.dynamic,
@@ -334,26 +338,6 @@ impl PageFtl {
         true
     }
 
-    /// The error of a unit that must collect and can't.
-    pub(super) fn stuck_now(&self, unit: u32) -> RunError {
-        self.stuck(unit, self.rules.held_back)
-    }
-
-    pub(super) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
-        if let Some(fault) = self.rules.victim.fault(unit, |valid| !self.rules.gains_nothing(valid)) {
-            return fault;
-        }
-        let state = &self.units[unit as usize];
-        RunError::Stuck {
-            unit,
-            free: state.blocks.free(),
-            closed: state.blocks.full_count(),
-            valid: state.valid_pages,
-            pages: state.blocks.count() * self.rules.pages_per_block.get(),
-            held_back: held_back as u32,
-        }
-    }
-
     pub(super) fn has_room(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         state.valid_pages < state.room
@@ -385,6 +369,7 @@ impl Unit {
     }
 }
 
+mod apart;
 mod chain;
 mod collect;
 pub(super) mod fold;
@@ -392,6 +377,7 @@ pub(in crate::ftl) mod groups;
 mod lay;
 mod overdue;
 mod pack;
+mod pools;
 mod retire;
 mod slc;
 pub(super) mod steps;

@@ -1,7 +1,7 @@
 //! Rules that the translation layers take from other slots.
 
 use super::classifier::{Classifier, GroupCounts};
-use crate::gc::VictimConfig;
+use crate::gc::{Division, VictimConfig};
 use crate::slc::SlcRules;
 use crate::wear::WearConfig;
 
@@ -10,6 +10,8 @@ use crate::wear::WearConfig;
 pub(crate) struct Upkeep<'a> {
     /// The choice of the block to collect.
     pub(crate) victim: &'a VictimConfig,
+    /// The division of spare space among groups, if these collect their own.
+    pub(crate) division: Option<&'a Division>,
     /// Write frontiers of a unit.
     pub(crate) frontiers: u32,
     /// Group of open blocks that a page goes to, the number of groups if it was set, and whether handles stay apart when

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use planner::PlannerConfig;
-pub(crate) use victim::VictimConfig;
+pub(crate) use victim::{Division, Shares, VictimConfig, VictimsOf};
 
 /// Choice of the block to collect, destination of its pages, and number of blocks that stay erased.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +17,12 @@ pub struct GcConfig {
     /// Block to collect.
     #[serde(flatten)]
     pub victim: VictimConfig,
+    /// Blocks that a victim is chosen among: all of a unit, or those of the group of `ftl.classifier` that has most spare space
+    /// beyond its share (`gc.shares`).
+    pub victims_of: VictimsOf,
+    /// With `gc.victims_of=group`: division of spare space among groups. `data`: by their valid pages. `best`: so that all together
+    /// program as little as they can. Or shares such as `0.5,0.3,0.2`, by number of group; further groups have the last one.
+    pub shares: Shares,
     /// Units that collect, when they do, and how much.
     #[serde(flatten)]
     pub planner: PlannerConfig,
@@ -40,10 +46,19 @@ pub struct GcConfig {
     pub batch: u32,
 }
 
+impl GcConfig {
+    /// The division of spare space among groups, if these collect their own.
+    pub(crate) fn division(&self) -> Option<&Division> {
+        (self.victims_of == VictimsOf::Group).then_some(&self.shares.0)
+    }
+}
+
 impl Default for GcConfig {
     fn default() -> Self {
         Self {
             victim: VictimConfig::default(),
+            victims_of: VictimsOf::default(),
+            shares: Shares::default(),
             planner: PlannerConfig::default(),
             throttle: 0,
             spare_blocks: 200,

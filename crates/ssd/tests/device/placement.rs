@@ -1,6 +1,6 @@
 //! Events of placement by handles: time limits of open blocks at t - 1 and at t, unknown handles, reallocated blocks.
 
-use flashweir_ssd::PlacementEvents;
+use flashweir_ssd::{PlacementEvents, Predictions};
 use flashweir_trace::Request;
 
 use super::rig::{MS, Setting, drive, write};
@@ -87,4 +87,22 @@ fn a_drive_whose_blocks_are_always_overdue_still_takes_every_page() {
         (0..400).map(|turn| of((turn % 2) as u8, write(turn * 20 * MS, turn * 7 % 64))).collect();
     let found = events(&settings, &requests);
     assert!(found.overdue_blocks >= 398, "{found:?}");
+}
+
+#[test]
+fn predictions_are_known_once_a_page_is_written_again() {
+    let settings = [("ftl.classifier", "learned"), ("ftl.groups", "2"), ("op_ratio", "1")];
+    let mut simulation = drive(&settings);
+    // Sixteen pages in turn: each after as many writes, which the model learns.
+    let writes: Vec<_> = (0..640).map(|at| write(at * 10 * MS, at % 16)).collect();
+    simulation.serve(&writes[..32]).expect("served");
+    let found = |simulation: &flashweir_ssd::Simulation| {
+        simulation.placement().expect("groups").predictions.expect("a model")
+    };
+    assert_eq!(found(&simulation).known, 16);
+    simulation.serve(&writes[32..]).expect("served");
+    simulation.finish().expect("finished");
+    let Predictions { known, right, error, .. } = found(&simulation);
+    assert_eq!(known, 624);
+    assert!(right > 560 && error < 500 * known, "{right} of {known} right, {error}");
 }

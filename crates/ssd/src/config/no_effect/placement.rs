@@ -1,12 +1,23 @@
 //! Settings of groups of open blocks that have no effect.
 
-use super::NoEffect;
+use super::{Config, NoEffect};
 use crate::ftl::FtlConfig;
 use crate::ftl::classifier::Classifier;
-use crate::gc::GcConfig;
+use crate::gc::{GcConfig, Shares, VictimsOf};
 use crate::quantity::{Auto, Bound};
 
-pub(super) const PLACEMENT: [NoEffect; 5] = [
+/// Pools of groups that may collect their own.
+fn pools(config: &Config) -> u32 {
+    let upkeep = config.upkeep();
+    match upkeep.groups() {
+        Some(counts) if upkeep.classifier != Classifier::AgeGroups => {
+            upkeep.classifier.pools(counts, upkeep.isolated)
+        }
+        _ => 1,
+    }
+}
+
+pub(super) const PLACEMENT: [NoEffect; 8] = [
     NoEffect {
         keys: "gc.frontiers, ftl.classifier",
         reason: "the classifier says how many blocks are open",
@@ -16,8 +27,26 @@ pub(super) const PLACEMENT: [NoEffect; 5] = [
         clear: |config| config.gc.frontiers = GcConfig::default().frontiers,
     },
     NoEffect {
+        keys: "gc.victims_of=group, ftl.classifier, ftl.groups, ftl.isolated",
+        reason: "there is one group, or age-groups, which chooses by itself",
+        applies: |config| config.gc.victims_of == VictimsOf::Group && pools(config) == 1,
+        clear: |config| config.gc.victims_of = VictimsOf::All,
+    },
+    NoEffect {
+        keys: "gc.shares, gc.victims_of=all",
+        reason: "victims are chosen among all blocks, so groups have no spare space of their own",
+        applies: |config| config.gc.division().is_none() && config.gc.shares != Shares::default(),
+        clear: |config| config.gc.shares = Shares::default(),
+    },
+    NoEffect {
+        keys: "gc.shares, ftl.classifier, ftl.groups",
+        reason: "further shares are of groups that there are none of",
+        applies: |config| config.gc.shares.given() > pools(config) as usize,
+        clear: |config| config.gc.shares.truncate(pools(config) as usize),
+    },
+    NoEffect {
         keys: "ftl.groups, ftl.classifier",
-        reason: "only stream, generations, frequency, interval and external have a number of groups that can be set",
+        reason: "only stream, generations, frequency, interval, age-groups, learned and external have a number of groups that can be set",
         applies: |config| config.ftl.groups().is_some() && !config.ftl.classifier().has_groups(),
         clear: |config| {
             if let FtlConfig::Page(own) = &mut config.ftl {

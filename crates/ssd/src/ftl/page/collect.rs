@@ -79,8 +79,10 @@ impl PageFtl {
             return Some(block);
         }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let pool = if self.rules.division.is_some() { self.blocks_of_pool(unit) } else { None };
         let state = &self.units[unit as usize];
-        let view = VictimView { unit, blocks: &state.blocks, pages_per_block, now: state.writes };
+        let (blocks, now, among) = (&state.blocks, state.writes, pool.as_deref());
+        let view = VictimView { unit, blocks, pages_per_block, now, among };
         self.rules.victim.pick(&view, &mut self.rng)
     }
 
@@ -190,6 +192,26 @@ impl PageFtl {
             }
         }
         Some(moved)
+    }
+
+    /// The error of a unit that must collect and can't.
+    pub(in crate::ftl) fn stuck_now(&self, unit: u32) -> RunError {
+        self.stuck(unit, self.rules.held_back)
+    }
+
+    pub(in crate::ftl) fn stuck(&self, unit: u32, held_back: u64) -> RunError {
+        if let Some(fault) = self.rules.victim.fault(unit, |valid| !self.rules.gains_nothing(valid)) {
+            return fault;
+        }
+        let state = &self.units[unit as usize];
+        RunError::Stuck {
+            unit,
+            free: state.blocks.free(),
+            closed: state.blocks.full_count(),
+            valid: state.valid_pages,
+            pages: state.blocks.count() * self.rules.pages_per_block.get(),
+            held_back: held_back as u32,
+        }
     }
 
     /// True if a full block has `wear.static_gap` erases less than the block erased last would have.

@@ -9,13 +9,12 @@
 //! falls below G P. If it must open blocks for the groups of a set S, these had less room together than what is moved to
 //! them, less than P; each other group has at most P. So R < P + (G - |S|) P, hence f P > (|S| - 1) P, and f is at least |S|.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::overdue::Deadline;
-use super::{Frontier, Geometry, Home, NO_BLOCK, Ops, PageFtl, Rules, RunError, Upkeep};
-use crate::ftl::classifier::{Classes, GroupCounts};
+use super::pools::Entered;
+use super::{Frontier, Geometry, Home, NO_BLOCK, PageFtl, Upkeep};
+use crate::ftl::classifier::{Classes, GroupCounts, Predictions};
 
 /// Counters of a group of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +52,8 @@ pub struct Placement {
     pub moved: Vec<GroupCounters>,
     /// Events.
     pub events: PlacementEvents,
+    /// Predictions of `ftl.classifier=learned`.
+    pub predictions: Option<Predictions>,
 }
 
 /// A block that waits for its group's turn.
@@ -87,12 +88,14 @@ pub(in crate::ftl) struct Groups {
     pub(super) classes: Classes,
     pub(super) units: Vec<OfUnit>,
     counters: Vec<GroupCounters>,
+    pub(super) entered: Entered,
     pub(super) events: PlacementEvents,
     pub(super) deadline: Deadline,
 }
 
 impl Groups {
     pub(super) fn new(classes: Classes, units: impl Iterator<Item = u64>, pages_per_block: u32) -> Self {
+        let entered = Entered::new(classes.pools(), classes.pages());
         let GroupCounts { host, moved } = classes.counts;
         let none = Parked { frontier: Frontier { block: NO_BLOCK, next: pages_per_block }, open: 0 };
         let groups = (host + moved) as usize;
@@ -105,7 +108,8 @@ impl Groups {
             moving: NO_BLOCK,
         };
         let (counters, events) = (vec![GroupCounters::default(); groups], PlacementEvents::default());
-        Self { classes, units: units.map(unit).collect(), counters, events, deadline: Deadline::default() }
+        let (units, deadline) = (units.map(unit).collect(), Deadline::default());
+        Self { classes, units, counters, entered, events, deadline }
     }
 
     /// Those of a drive with so many maps, of so many pages each.
@@ -132,14 +136,14 @@ impl Groups {
     }
 
     pub(super) fn snapshot(&mut self) -> Self {
-        let (units, counters) = (self.units.clone(), self.counters.clone());
-        Self { classes: self.classes.snapshot(), units, counters, ..*self }
+        let (units, counters, entered) = (self.units.clone(), self.counters.clone(), self.entered.clone());
+        Self { classes: self.classes.snapshot(), units, counters, entered, ..*self }
     }
 }
 
 /// A kind of group: of pages of the host, or of relocated ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Host,
     Moved,
 }
@@ -149,7 +153,8 @@ impl PageFtl {
     pub(in crate::ftl) fn placement(&self) -> Option<Placement> {
         let groups = self.groups.as_ref()?;
         let (host, moved) = groups.counters.split_at(groups.host_groups() as usize);
-        Some(Placement { host: host.to_vec(), moved: moved.to_vec(), events: groups.events })
+        let predictions = groups.classes.predictions();
+        Some(Placement { host: host.to_vec(), moved: moved.to_vec(), events: groups.events, predictions })
     }
 
     /// Forgets what the groups did.
@@ -157,6 +162,7 @@ impl PageFtl {
         if let Some(groups) = &mut self.groups {
             groups.counters.fill(GroupCounters::default());
             groups.events = PlacementEvents::default();
+            groups.classes.forget_counts();
         }
     }
 
@@ -167,6 +173,7 @@ impl PageFtl {
         let group = groups.classes.of_host(map, key, handle);
         groups.classes.written(map, key, handle);
         groups.counters[group as usize].written += 1;
+        groups.entered.add(groups.classes.pool_of(group));
         groups.events.invalid_handles += u64::from(!groups.classes.knows(handle));
         self.put_in_place(unit, Kind::Host, group);
     }
@@ -185,6 +192,7 @@ impl PageFtl {
         let Some(group) = self.host_group_of(unit, from) else { return };
         if let Some(groups) = &mut self.groups {
             groups.counters[group as usize].written += 1;
+            groups.entered.add(groups.classes.pool_of(group));
         }
         self.put_in_place(unit, Kind::Host, group);
     }
@@ -215,7 +223,7 @@ impl PageFtl {
         Some(groups.host_groups() + groups.classes.of_moved(self.map_of(unit), key, source))
     }
 
-    fn put_in_place(&mut self, unit: u32, kind: Kind, group: u32) {
+    pub(super) fn put_in_place(&mut self, unit: u32, kind: Kind, group: u32) {
         let Some(groups) = &mut self.groups else { return };
         let own = &mut groups.units[unit as usize];
         let now = std::mem::replace(&mut own.in_place[kind as usize], group);
@@ -251,16 +259,21 @@ impl PageFtl {
         }
     }
 
-    /// Pages were moved out of a block to the group in place.
-    pub(super) fn moved_out(&mut self, unit: u32, block: u32, pages: u32) {
+    /// A page was moved out of a block to the group in place.
+    pub(super) fn moved_out(&mut self, unit: u32, block: u32, key: u32) {
         let map = self.map_of(unit);
         let Some(groups) = &mut self.groups else { return };
         let own = &mut groups.units[unit as usize];
         groups.events.reallocated_blocks += u64::from(own.moving != block);
         own.moving = block;
-        groups.classes.moved_out(map, own.group_of[block as usize], pages);
-        groups.counters[own.group_of[block as usize] as usize].moved_out += u64::from(pages);
-        groups.counters[own.in_place[1] as usize].written += u64::from(pages);
+        let (from, to) = (own.group_of[block as usize], own.in_place[1]);
+        groups.classes.moved_out(map, from, key);
+        groups.counters[from as usize].moved_out += 1;
+        groups.counters[to as usize].written += 1;
+        let [from, to] = [from, to].map(|group| groups.classes.pool_of(group));
+        if from != to {
+            groups.entered.add(to);
+        }
     }
 
     /// A block was collected and erased.
@@ -329,70 +342,5 @@ impl PageFtl {
             self.put_in_place(unit, Kind::Host, group);
             self.close_page(unit);
         }
-    }
-
-    /// Moves the valid pages of `victim`, each to the open block of its group. With mapping units, those of a group together,
-    /// so that they share pages of flash. Returns how many.
-    pub(super) fn move_apart(&mut self, unit: u32, victim: u32, ops: &mut Ops) -> Result<u32, RunError> {
-        let mut moving: Vec<(u32, u32)> = self
-            .valid_of(unit, victim)
-            .filter_map(|from| Some((self.group_of_moved(unit, from)?, from)))
-            .collect();
-        let per_page = self.rules.per_page;
-        let mut pages = 0;
-        if per_page > 1 {
-            pages = moving.iter().map(|(_, from)| from / per_page).collect::<BTreeSet<u32>>().len() as u32;
-            moving.sort_unstable();
-        }
-        let mut last = None;
-        for (group, from) in &moving {
-            if last != Some(*group) {
-                self.close_moved(unit, ops);
-                self.put_in_place(unit, Kind::Moved, *group);
-                last = Some(*group);
-            }
-            let frontier = self.open_moved(unit, ops).ok_or_else(|| self.stuck_now(unit))?;
-            self.units[unit as usize].collected = self.relocate(unit, *from, frontier, ops);
-        }
-        self.close_moved(unit, ops);
-        ops.read_once(pages);
-        Ok(moving.len() as u32)
-    }
-
-    /// The page of flash that moved units are put in is programmed as it is.
-    fn close_moved(&mut self, unit: u32, ops: &mut Ops) {
-        let padded;
-        let state = &mut self.units[unit as usize];
-        (state.collected, padded) = state.pad(&self.rules, state.collected);
-        ops.padded(padded);
-    }
-
-    /// The open block for relocated pages, with an erased page.
-    fn open_moved(&mut self, unit: u32, ops: &mut Ops) -> Option<Frontier> {
-        let state = &mut self.units[unit as usize];
-        if !self.rules.is_at_end(state.collected) {
-            return Some(state.collected);
-        }
-        let block = state.blocks.take_free(self.rules.least_worn_first)?;
-        ops.opened(unit);
-        self.opened_block(unit, block, true);
-        Some(Frontier { block, next: 0 })
-    }
-
-    /// The valid pages of a block.
-    fn valid_of(&self, unit: u32, block: u32) -> impl Iterator<Item = u32> + '_ {
-        let words = self.rules.words_per_block;
-        let first = block * self.rules.pages_per_block.get() as u32;
-        let bits = &self.units[unit as usize].valid_bits[block as usize * words..][..words];
-        (0..).zip(bits).flat_map(move |(word, bits)| {
-            crate::ftl::blocks::pages_of(*bits).map(move |bit| first + word * 64 + bit)
-        })
-    }
-}
-
-impl Rules {
-    /// True if the frontier has reached the end of its block.
-    fn is_at_end(&self, frontier: Frontier) -> bool {
-        u64::from(frontier.next) == self.pages_per_block.get()
     }
 }

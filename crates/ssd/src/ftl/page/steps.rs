@@ -247,7 +247,11 @@ impl PageFtl {
     pub(super) fn relocate(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
         let after = self.carry(unit, from, frontier, ops);
         if self.groups.is_some() {
-            self.moved_out(unit, self.rules.pages_per_block.split(from.into()).0 as u32, 1);
+            let (block, key) = (
+                self.rules.pages_per_block.split(from.into()).0,
+                self.units[unit as usize].owner.get(from.into()),
+            );
+            self.moved_out(unit, block as u32, key);
         }
         after
     }

@@ -19,7 +19,7 @@ pub(super) fn pick(view: &VictimView<'_>) -> Option<u32> {
         // benefit / cost as a fraction of integers: no rounding, the same choice on every machine.
         (age * (u128::from(view.pages_per_block) - valid), 2 * valid)
     };
-    view.blocks.unordered().iter().copied().max_by(|left, right| {
+    view.unordered().iter().copied().max_by(|left, right| {
         let ((benefit_l, cost_l), (benefit_r, cost_r)) = (merit(*left), merit(*right));
         match (cost_l, cost_r) {
             // An empty block costs nothing; of two, the older one.

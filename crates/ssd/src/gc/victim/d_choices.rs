@@ -23,7 +23,7 @@ impl Default for Config {
 }
 
 pub(super) fn pick(view: &VictimView<'_>, choices: u32, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
-    let full = view.blocks.unordered();
+    let full = view.unordered();
     if full.is_empty() {
         return None;
     }

@@ -17,7 +17,7 @@ pub struct Config {
 
 /// The block that the function says. After it has failed, any full block: the run is about to end.
 pub(super) fn pick(view: &VictimView<'_>, outside: &Outside<Victims, Option<u32>>) -> Option<u32> {
-    let closed = view.blocks.unordered();
+    let closed = view.unordered();
     let any = *closed.first()?;
     let fill = |question: &mut Victims| {
         (question.unit, question.now, question.pages_per_block) = (view.unit, view.now, view.pages_per_block);
@@ -30,8 +30,12 @@ pub(super) fn pick(view: &VictimView<'_>, outside: &Outside<Victims, Option<u32>
         question.erases.clear();
         question.erases.extend(closed.iter().map(|block| view.blocks.erases(*block)));
     };
+    let is_shown = |block: u32| {
+        let is_full = view.blocks.has(block) && view.blocks.is_full(block);
+        is_full && view.among.is_none_or(|among| among.contains(&block))
+    };
     let check = |_: &Victims, answer: &Option<u32>| match answer {
-        Some(block) if !view.blocks.has(*block) || !view.blocks.is_full(*block) => {
+        Some(block) if !is_shown(*block) => {
             Err(format!("block {block} of unit {}: expected one of the view's blocks, or None", view.unit))
         }
         _ => Ok(()),

@@ -2,7 +2,7 @@
 //!
 //! The contract: a policy is a pure function from a [`VictimView`] of one unit to a block that is full and is no write
 //! frontier, or `None` if there is no full block. It says by [`Victim::index`] which index of full blocks it reads;
-//! the block table keeps that index up to date. A policy may pick a block without any invalid page: the collection
+//! the block table keeps that index up to date. Where victims are chosen by group ([`pools`]) it sees the blocks of one. A policy may pick a block without any invalid page: the collection
 //! then gains nothing and is tried again, up to a limit.
 
 mod cost_benefit;
@@ -10,6 +10,7 @@ mod d_choices;
 mod external;
 mod fifo;
 mod greedy;
+mod pools;
 mod random;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::RunError;
 use crate::external::{Outside, Victims};
 use crate::ftl::blocks::{Blocks, Index};
+
+pub(crate) use pools::{Division, Pool, Shares, VictimsOf};
 
 /// Block to collect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +68,20 @@ pub(crate) struct VictimView<'a> {
     pub(crate) pages_per_block: u32,
     /// Host pages written to the unit so far: the clock of ages.
     pub(crate) now: u64,
+    /// The full blocks that may be taken, in the order of the index; `None`: all of them.
+    pub(crate) among: Option<&'a [u32]>,
+}
+
+impl VictimView<'_> {
+    /// The full block that comes first by the index of the policy, `first` being that of all.
+    fn first(&self, first: impl FnOnce(&Blocks) -> Option<u32>) -> Option<u32> {
+        self.among.map_or_else(|| first(self.blocks), |among| among.first().copied())
+    }
+
+    /// Full blocks in no order. Needs [`Index::Unordered`].
+    pub(crate) fn unordered(&self) -> &[u32] {
+        self.among.unwrap_or_else(|| self.blocks.unordered())
+    }
 }
 
 /// The policies. Asked once a collection.

@@ -12,6 +12,6 @@ use crate::random::below;
 pub struct Config {}
 
 pub(super) fn pick(view: &VictimView<'_>, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
-    let full = view.blocks.unordered();
+    let full = view.unordered();
     (!full.is_empty()).then(|| full[below(rng, full.len() as u64) as usize])
 }

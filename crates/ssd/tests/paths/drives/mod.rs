@@ -147,7 +147,7 @@ fn percent_of_padding(per_page: u64, groups: u32, pages: u64, pages_per_block: u
 /// A classifier with few groups: its settings, the blocks of a unit that it keeps open or erased, and its groups of relocated pages.
 type Groups = (&'static [(&'static str, &'static str)], u32, u32);
 
-const CLASSIFIERS: [Groups; 8] = [
+const CLASSIFIERS: [Groups; 11] = [
     (&[], 0, 1),
     (&[], 0, 1),
     (&[("ftl.classifier", "stream"), ("ftl.groups", "3")], 4, 1),
@@ -165,6 +165,19 @@ const CLASSIFIERS: [Groups; 8] = [
     (&[("ftl.classifier", "interval"), ("ftl.groups", "2")], 5, 2),
     (&[("ftl.classifier", "age-groups"), ("ftl.groups", "3")], 4, 2),
     (&[("ftl.classifier", "death-time")], 9, 4),
+    (&[("ftl.classifier", "learned"), ("ftl.groups", "2")], 5, 2),
+    (
+        &[
+            ("ftl.classifier", "stream"),
+            ("ftl.groups", "2"),
+            ("ftl.isolated", "true"),
+            ("gc.victims_of", "group"),
+            ("gc.shares", "3,1"),
+        ],
+        5,
+        2,
+    ),
+    (&[("ftl.classifier", "generations"), ("gc.victims_of", "group"), ("gc.shares", "best")], 4, 2),
 ];
 /// Pages of a block: one of whole word lines is drawn often enough.
 fn block_pages() -> impl Strategy<Value = u32> {

@@ -31,7 +31,7 @@ const NOT_DRAWN: [(&str, &str); 10] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 93] = [
+const VALUES: [(&str, &[&str]); 94] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -61,6 +61,7 @@ const VALUES: [(&str, &[&str]); 93] = [
     ("energy.bus_mw", &["0", "40"]),
     ("energy.idle_mw", &["0", "8"]),
     ("gc.free_blocks", &["1", "2", "3"]),
+    ("gc.shares", &["data", "best", "1", "3,1", "0.2,1,2"]),
     ("background.collect.pace_copies", &["0.1", "2", "30"]),
     ("background.collect.pace_max_copies", &["0.5", "8"]),
     ("ftl.cache_bytes", &["512", "1KiB", "64KiB"]),

@@ -17,9 +17,10 @@ pub(super) type Chosen = BTreeMap<usize, usize>;
 /// Settings that come with the value of a policy: room for groups of open blocks, and few of them; times of both passes.
 fn companions(key: &str, value: &str) -> &'static [(&'static str, &'static str)] {
     match (key, value) {
-        ("ftl.classifier", "stream" | "generations" | "frequency" | "interval" | "age-groups") => {
-            &[("op_ratio", "12"), ("ftl.groups", "2")]
-        }
+        (
+            "ftl.classifier",
+            "stream" | "generations" | "frequency" | "interval" | "age-groups" | "learned",
+        ) => &[("op_ratio", "12"), ("ftl.groups", "2")],
         ("ftl.classifier", "death-time") => &[("op_ratio", "12")],
         ("ftl.separate", "handles") => &[("op_ratio", "12"), ("ftl.handles", "2")],
         ("nand.programs", "foggy-fine") => &[("timing.program", "100us,300us")],
