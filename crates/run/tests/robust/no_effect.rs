@@ -18,9 +18,10 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 100] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 101] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
+    &[ZONES, ("ftl.finish", "mark")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
     &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
     &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
