@@ -158,7 +158,7 @@ class Drive:
         Args:
             requests: instead of the fields by keyword: a mapping or frame of columns, a numpy record array, or a list
                 of mappings, with these fields.
-            op: `"read"`, `"write"`, `"trim"` or `"flush"`.
+            op: `"read"`, `"write"`, `"trim"` or `"flush"`, or a command to a zone such as `"append"`.
             offset: first byte; a flush has none.
             length: bytes; a flush has none.
             time_ns: arrival, not before the present and in any order; None is the present.

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-OPERATIONS = ("read", "write", "trim", "flush")
+OPERATIONS = ("read", "write", "trim", "flush", "append", "open", "close", "finish", "reset", "offline")
 FIELDS = ("op", "offset", "length", "time_ns", "tenant")
-_EXPECTED_OP = f"expected {', '.join(OPERATIONS[:-1])} or {OPERATIONS[-1]}"
+_EXPECTED_OP = f"expected read, write, trim or flush, or a command to a zone: {', '.join(OPERATIONS[4:])}"
 
 
 class Columns(NamedTuple):

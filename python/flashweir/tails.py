@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flashweir.parts import LABELS
+from flashweir.submission import OPERATIONS
 
 if TYPE_CHECKING:
     from flashweir.sweeps.frame import SweepFrame
@@ -22,7 +23,6 @@ _NOTHING = "."
 # The share of a stretch from which on it is not idle.
 _SEEN = 0.25
 LEGEND = "r read, w write, c copy of a collection, e erase, m map; upper case: the request itself; . idle"
-_OPERATIONS = ("read", "write", "trim", "flush")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Tail:
 
 def tails(explained: Mapping[str, Any]) -> list[Tail]:
     """The operations that are explained."""
-    return [Tail(operation, explained[operation]) for operation in _OPERATIONS if explained.get(operation)]
+    return [Tail(operation, explained[operation]) for operation in OPERATIONS if explained.get(operation)]
 
 
 def print_tails(explained: Mapping[str, Any], console: Console) -> None:

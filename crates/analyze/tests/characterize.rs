@@ -89,7 +89,7 @@ fn compare(requests: &[Request], gap: usize, small: u64) -> Character {
         match request.op {
             Op::Read => reads.observe(request, small),
             Op::Write => writes.observe(request, small),
-            Op::Trim | Op::Flush => {}
+            _ => {}
         }
     }
     let settings = Settings { gap, small_bytes: small, macroscopic: true, ..Settings::default() };

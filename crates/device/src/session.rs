@@ -95,7 +95,7 @@ fn request_of(batch: &Batch, at: usize) -> Result<Request, Error> {
     let refuse =
         |what: String, expected: &str| Error::Setting { what, expected: format!("expected {expected}") };
     let op = Op::ALL.get(usize::from(batch.op[at])).copied();
-    let op = op.ok_or_else(|| refuse(format!("operation {}", batch.op[at]), "0 to 3"))?;
+    let op = op.ok_or_else(|| refuse(format!("operation {}", batch.op[at]), "0 to 9"))?;
     let sectors = u32::try_from(batch.length[at] / SECTOR_BYTES);
     let sectors = sectors.map_err(|_| refuse(format!("length {}", batch.length[at]), "less than 2 TiB"))?;
     let (time_ns, stream) = (u64::try_from(batch.due_ns[at]).unwrap_or(0), at as u16);

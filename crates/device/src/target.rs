@@ -97,7 +97,7 @@ pub trait Target: Send {
 /// First byte and length of a request in whole blocks of a drive (TRIMs are narrowed), and whether they are others than its own.
 ///
 /// # Errors
-/// It lies beyond the drive; says so, without the drive's name.
+/// It lies beyond the drive, or is a command to a zone; says so, without the drive's name.
 pub(crate) fn whole_blocks(
     request: &Request,
     block_bytes: u32,
@@ -105,6 +105,12 @@ pub(crate) fn whole_blocks(
 ) -> Result<(u64, u64, bool), String> {
     let block = u64::from(block_bytes);
     let (start, end) = (request.lba.saturating_mul(SECTOR_BYTES), request.end().saturating_mul(SECTOR_BYTES));
+    if request.op.is_zoned() {
+        return Err(format!(
+            "a command to a zone came ({}), which it does not take; expected reads, writes, TRIMs and flushes",
+            request.op.name()
+        ));
+    }
     if request.op != Op::Flush && end > size_bytes {
         return Err(format!(
             "a {} of sectors {} to {} lies beyond its {} sectors; expected addresses within, or --wrap",

@@ -30,7 +30,7 @@ pub(crate) fn energy(stats: &Stats, config: &Config, geometry: &Geometry) -> Val
     let idle_ns = (dies * stats.elapsed_ns() as f64 - nanoseconds(&stats.dies, DieTime::total)).max(0.0);
     let idle_j = own.idle_mw * alike * idle_ns / 1e12;
     let total_j = all.iter().sum::<f64>() + idle_j;
-    let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
+    let moved = counters.bytes[Op::Read as usize] + counters.written_bytes();
     let mut energy = by_kind(all);
     energy["idle_j"] = json!(idle_j);
     energy["total_j"] = json!(total_j);

@@ -1,7 +1,6 @@
 //! The section of a result about groups of open blocks, and the bytes that NVMe's log of placement counts.
 
 use flashweir_ssd::{GroupCounters, Placement, Simulation, Stats};
-use flashweir_trace::Op;
 use serde_json::{Value, json};
 
 use crate::quotient::ratio;
@@ -12,7 +11,7 @@ pub(crate) fn add(result: &mut Value, simulation: &Simulation, stats: &Stats) {
     let geometry = simulation.geometry();
     let block_bytes = u64::from(geometry.flash_pages_per_block()) * geometry.program_bytes();
     let bytes = [
-        stats.counters.bytes[Op::Write as usize],
+        stats.counters.written_bytes(),
         stats.programs() * geometry.program_bytes(),
         stats.counters.flash().erases * block_bytes,
     ];

@@ -46,7 +46,7 @@ pub(crate) fn build(measured: &Measured<'_>) -> Value {
     let (counters, flash) = (&stats.counters, stats.counters.flash());
     let seconds = stats.simulated_ns as f64 / 1e9;
     let requests: u64 = counters.requests.iter().sum();
-    let moved = counters.bytes[Op::Read as usize] + counters.bytes[Op::Write as usize];
+    let moved = counters.bytes[Op::Read as usize] + counters.written_bytes();
     let written = crate::zones::written_bytes(stats);
     let programmed = stats.programs() * geometry.program_bytes();
     // Dies and buses are busy until the buffer is drained.
@@ -206,8 +206,11 @@ fn collections(stats: &Stats, geometry: &Geometry) -> Value {
 }
 
 fn latencies(stats: &Stats, stream: Option<u16>) -> Value {
-    let one = |op: Op| (op.name().to_owned(), summary(stats.latencies.summary(stream, op)));
-    Value::Object(Op::ALL.into_iter().map(one).collect())
+    let one = |op: Op| {
+        let found = stats.latencies.summary(stream, op);
+        (found.is_some() || !op.is_zoned()).then(|| (op.name().to_owned(), summary(found)))
+    };
+    Value::Object(Op::ALL.into_iter().filter_map(one).collect())
 }
 
 /// Means of the parts of the latencies of each operation that occurred, us; null if no account was kept.
@@ -312,13 +315,14 @@ fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> V
         let name = workloads.get(at).map_or_else(|| stream.to_string(), |w| w.name.clone());
         let own = stats.streams.of(stream);
         let active_s = own.active_ns() as f64 / 1e9;
-        let moved = own.bytes[Op::Read as usize] + own.bytes[Op::Write as usize];
+        let written = own.bytes[Op::Write as usize] + own.bytes[Op::Append as usize];
+        let moved = own.bytes[Op::Read as usize] + written;
         let alone = alone.and_then(|alone| alone.get(at)?.as_ref());
         let slowdown = |ops: &[Op]| alone.and_then(|alone| alone::slowdown(stats, alone, stream, ops));
         let described = json!({
             "stream": stream,
             "requests": own.count(),
-            "bytes": {"read": own.bytes[Op::Read as usize], "write": own.bytes[Op::Write as usize]},
+            "bytes": {"read": own.bytes[Op::Read as usize], "write": written},
             "active_s": active_s,
             "iops": ratio(own.count() as f64, active_s),
             "bandwidth_mib_s": ratio(moved as f64 / (1 << 20) as f64, active_s),
@@ -335,9 +339,9 @@ fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> V
     Value::Object(stats.latencies.streams().into_iter().map(one).collect())
 }
 
-fn by_op(values: &[u64; 4]) -> Value {
+fn by_op(values: &[u64; Op::COUNT]) -> Value {
     let one = |op: Op| (op.name().to_owned(), json!(values[op as usize]));
-    Value::Object(Op::ALL.into_iter().map(one).collect())
+    Value::Object(Op::shown(*values).map(one).collect())
 }
 
 /// Shares of the time of all dies (or buses) by purpose; idle is the rest.

@@ -39,7 +39,7 @@ pub(crate) fn sample(
         "bytes": by_op(&counters.bytes),
         "latency_ns": latencies(stats, None),
         "flash": {"host": counters.host, "gc": counters.gc, "mapping": counters.mapping},
-        "written_bytes": counters.bytes[Op::Write as usize],
+        "written_bytes": counters.written_bytes(),
         "programmed_bytes": stats.programs() * geometry.program_bytes(),
         "collections": counters.collections,
         "buffer": (config.buffer.bytes.0 > 0).then(|| json!({
@@ -164,8 +164,8 @@ pub(crate) fn upper_edge(ns: u64) -> u64 {
     ns | ((1 << shift) - 1)
 }
 
-fn by_op(values: &[u64; 4]) -> Value {
-    Value::Object(Op::ALL.into_iter().map(|op| (op.name().to_owned(), json!(values[op as usize]))).collect())
+fn by_op(values: &[u64; Op::COUNT]) -> Value {
+    Value::Object(Op::shown(*values).map(|op| (op.name().to_owned(), json!(values[op as usize]))).collect())
 }
 
 #[cfg(test)]

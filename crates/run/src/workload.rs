@@ -354,5 +354,5 @@ pub(crate) fn uniform(seed: u64, sectors: u64, geometry: &Geometry) -> Result<Ge
 
 /// True if a stream has writes among these first requests.
 pub(crate) fn writes(requests: &[Request]) -> bool {
-    requests.iter().any(|request| request.op == flashweir_trace::Op::Write)
+    requests.iter().any(|request| request.op.writes())
 }

@@ -2,16 +2,18 @@
 
 use flashweir_ssd::zones::{Status, ZoneState, Zones};
 use flashweir_ssd::{Config, Geometry, Simulation, Stats};
-use flashweir_trace::{Op, SECTOR_BYTES};
+use flashweir_trace::SECTOR_BYTES;
 use serde_json::{Value, json};
 
-/// Failures that requests of a run can have: addresses beyond the drive end it, and nothing manages zones but writes and resets.
-const FAILURES: [Status; 5] = [
+/// Failures that requests of a run can have: addresses beyond the drive end it, and there are no random write areas.
+const FAILURES: [Status; 7] = [
     Status::InvalidField,
     Status::ZoneBoundary,
     Status::ZoneFull,
     Status::InvalidWrite,
     Status::TooManyActive,
+    Status::TooManyOpen,
+    Status::InvalidTransition,
 ];
 
 /// States of zones, with their names in a result.
@@ -25,7 +27,7 @@ const STATES: [(ZoneState, &str); 5] = [
 
 /// Bytes that the host wrote: those of writes that failed are not among them.
 pub(crate) fn written_bytes(stats: &Stats) -> u64 {
-    stats.counters.bytes[Op::Write as usize].saturating_sub(stats.counters.zones.refused_bytes)
+    stats.counters.written_bytes().saturating_sub(stats.counters.zones.refused_bytes)
 }
 
 /// Adds the section, if there are zones.
@@ -61,6 +63,8 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
         "device_amplification": ratio(programmed, host_writes),
         "copied_pages": if is_log { stats.counters.gc.programs } else { 0 },
         "resets": counts.resets,
+        "finished": counts.finished,
+        "padded_pages": counts.padded_pages,
         "closed": counts.closed,
         "refused_bytes": counts.refused_bytes,
         "errors": errors,

@@ -84,3 +84,61 @@ fn a_log_with_more_zones_than_may_be_active_is_refused() {
          at least 8, or fewer sets (alloc.superblock_dies)"
     );
 }
+
+/// A table of commands to zones of 2 MiB.
+fn commands(name: &str, rows: &str) -> std::path::PathBuf {
+    let path = std::env::temp_dir().join(format!("flashweir-zones-{}-{name}.csv", std::process::id()));
+    std::fs::write(&path, format!("time_us,op,offset_bytes,size_bytes\n{rows}")).expect("a scratch file");
+    path
+}
+
+const NO_HOST: [Setting; 3] = [("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "empty")];
+
+fn of_table(path: &std::path::Path, settings: &[Setting]) -> Result<Value, String> {
+    let settings = DRIVE.iter().chain(settings);
+    let overrides = settings.map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    let workloads =
+        vec![WorkloadSpec { spec: path.to_string_lossy().into_owned().into(), ..WorkloadSpec::default() }];
+    let columns = Some("time=time_us,op=op,lba=offset_bytes,size=size_bytes".into());
+    let run = RunSpec { workloads, columns, verify: true, overrides, ..RunSpec::default() };
+    simulate(&run, &mut |_| true).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_table_of_commands_to_zones_runs_and_its_result_counts_them() {
+    let zone = 2 << 20;
+    let rows = format!(
+        "0,append,0,65536\n1000,append,0,65536\n2000,open,{zone},{zone}\n3000,finish,0,{zone}\n90000,write,{zone},4096\n\
+         91000,close,{zone},{zone}\n92000,finish,0,{zone}\n93000,reset,0,{zone}\n94000,close,0,{zone}\n"
+    );
+    let path = commands("runs", &rows);
+    for (finish, padded) in [("pad", 512 - 32), ("mark", 0)] {
+        let result = of_table(&path, &[&NO_HOST[..], &[("ftl.finish", finish)]].concat()).expect("legal");
+        let zones = &result["zones"];
+        assert_eq!((&zones["finished"], &zones["padded_pages"]), (&json!(1), &json!(padded)));
+        assert_eq!((&zones["resets"], &zones["errors"]["invalid_transition"]), (&json!(1), &json!(1)));
+        assert_eq!(zones["states"]["closed"], json!(1));
+        for (op, count) in
+            [("append", 2), ("finish", 2), ("open", 1), ("close", 2), ("reset", 1), ("write", 1)]
+        {
+            assert_eq!(result["latency_us"][op]["count"], json!(count), "{op}");
+        }
+        let device = f64::from(padded + 33) / 33.0;
+        assert!((number(&result, "/zones/device_amplification") - device).abs() < 1e-9);
+        assert!((number(&result, "/write_amplification") - device).abs() < 1e-9);
+        assert!((number(&result, "/latency_us/finish/max") > 0.0) == (finish == "pad"));
+    }
+    std::fs::remove_file(path).expect("removable");
+}
+
+#[test]
+fn a_drive_without_zones_refuses_a_command_to_one_in_a_line() {
+    let path = commands("refused", "0,write,0,4096\n1,append,0,4096\n");
+    let message = of_table(&path, &[]).expect_err("no zones");
+    std::fs::remove_file(path).expect("removable");
+    assert!(
+        message.contains("request 2 is append, a command to a zone, which the drive does not take"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1);
+}

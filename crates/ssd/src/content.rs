@@ -157,7 +157,7 @@ impl Versions {
 
     fn staged(&mut self, stage: Stage) -> &mut Vec<u32> {
         let at = match stage {
-            Stage::Direct => 0,
+            Stage::Direct | Stage::Padding => 0,
             Stage::Buffer(slot) => slot as usize + 1,
         };
         if at >= self.staged.len() {
@@ -199,7 +199,7 @@ impl Versions {
         self.check_order(unit, ppn);
         // A page of the buffer can be read from it until it has left it.
         let staged = match stage {
-            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Direct | Stage::Padding => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         for (sector, version) in (0..).zip(&staged) {

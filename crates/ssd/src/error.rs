@@ -146,6 +146,17 @@ pub enum RunError {
         /// The status that the drive answers with.
         status: crate::zones::Status,
     },
+    /// A command to a zone on a drive that takes none.
+    #[error(
+        "request {number} is {op}, a command to a zone, which the drive does not take: expected ftl.kind=zones with \
+         ftl.host=none, or requests without it"
+    )]
+    NotZoned {
+        /// Number of the request, from 1.
+        number: u64,
+        /// The command.
+        op: &'static str,
+    },
     /// Simulated time has come to an end.
     #[error("request {number}: simulated time passes 146 years: shorten the times, or lower host.time_scale")]
     TooLong {

@@ -18,11 +18,37 @@ pub enum Op {
     Trim = 2,
     /// Make every write acknowledged before it durable. Has no address and no length.
     Flush = 3,
+    /// Write sectors at the write pointer of the zone that begins at the address.
+    Append = 4,
+    /// Open a zone explicitly. Address and length are the zone's, as of the other commands that manage one.
+    Open = 5,
+    /// Close an open zone.
+    Close = 6,
+    /// Make a zone full.
+    Finish = 7,
+    /// Make a zone empty.
+    Reset = 8,
+    /// Make a read-only zone offline.
+    Offline = 9,
 }
 
 impl Op {
     /// All operations, in the order of their numbers.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+    pub const ALL: [Op; Op::COUNT] = [
+        Op::Read,
+        Op::Write,
+        Op::Trim,
+        Op::Flush,
+        Op::Append,
+        Op::Open,
+        Op::Close,
+        Op::Finish,
+        Op::Reset,
+        Op::Offline,
+    ];
+
+    /// Number of operations.
+    pub const COUNT: usize = 10;
 
     /// The lower-case name, as in results and file formats.
     pub const fn name(self) -> &'static str {
@@ -31,7 +57,34 @@ impl Op {
             Op::Write => "write",
             Op::Trim => "trim",
             Op::Flush => "flush",
+            Op::Append => "append",
+            Op::Open => "open",
+            Op::Close => "close",
+            Op::Finish => "finish",
+            Op::Reset => "reset",
+            Op::Offline => "offline",
         }
+    }
+
+    /// True if it is a command to a zone (NVMe Zoned Namespace Command Set), which only drives with zones have.
+    pub const fn is_zoned(self) -> bool {
+        self as u8 > Op::Flush as u8
+    }
+
+    /// True if it brings data of the host.
+    pub const fn writes(self) -> bool {
+        matches!(self, Op::Write | Op::Append)
+    }
+
+    /// True if data cross the link.
+    pub const fn moves_data(self) -> bool {
+        matches!(self, Op::Read | Op::Write | Op::Append)
+    }
+
+    /// Operations of which a result has a row: those of every drive, and commands to zones of which there was one.
+    /// `counts`: requests by operation.
+    pub fn shown(counts: [u64; Op::COUNT]) -> impl Iterator<Item = Op> {
+        Op::ALL.into_iter().filter(move |op| !op.is_zoned() || counts[*op as usize] > 0)
     }
 }
 

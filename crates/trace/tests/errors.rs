@@ -266,6 +266,37 @@ fn what_a_format_cannot_hold_is_refused_and_leaves_no_file() {
 }
 
 #[test]
+fn a_command_to_a_zone_is_written_by_logs_and_refused_by_all_other_formats() {
+    let folder = Folder::new("zoned");
+    let zoned = Op::ALL.into_iter().filter(|op| op.is_zoned());
+    let zoned: Vec<_> =
+        zoned.map(|op| Request { time_ns: 0, lba: 64, sectors: 8, stream: 0, op, handle: 0 }).collect();
+    let first = Request { op: Op::Read, ..zoned[0] };
+    for format in Format::ALL.into_iter().filter(|format| format.is_writable()) {
+        let path = folder.0.join("out");
+        let mut writer = Writer::create(&path, format).expect("a writable format");
+        writer.write_request(&first).expect("a read");
+        if format == Format::Parquet {
+            zoned.iter().try_for_each(|request| writer.write_request(request)).expect("written");
+            writer.finish().expect("written");
+            let options = Options { format: Some(format), ..Options::default() };
+            let (requests, report) = read(&path, &options).expect("a good trace");
+            assert_eq!(requests[1..], zoned);
+            assert_eq!((report.requests, report.writes, report.zone_commands), (7, 1, 5));
+            continue;
+        }
+        for (request, number) in zoned.iter().zip(2..) {
+            let error = writer.write_request(request).expect_err("no such command").to_string();
+            let expected = format!(
+                "request {number} is {}, a command to a zone, which {format} does not have: expected the format parquet",
+                request.op.name()
+            );
+            assert!(error.ends_with(&expected), "{error}");
+        }
+    }
+}
+
+#[test]
 fn operations_that_a_format_does_not_have_are_left_out_and_counted() {
     let folder = Folder::new("left-out");
     let ops = [Op::Flush, Op::Read, Op::Trim, Op::Flush, Op::Write];

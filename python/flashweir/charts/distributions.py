@@ -8,10 +8,10 @@ from typing import Any
 from flashweir.charts.model import Axis, Chart, Plot, Series
 from flashweir.charts.names import isolated
 from flashweir.charts.thin import rounded, thin
+from flashweir.submission import OPERATIONS
 
 Histogram = Sequence[Sequence[int]]
 
-OPERATIONS = ("read", "write", "trim", "flush")
 LATENCY = "latency, us"
 # More curves than these can't be distinguished.
 MAX_CURVES = 12

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from flashweir.charts.colours import of_runs
-from flashweir.charts.distributions import LATENCY, MAX_CURVES, OPERATIONS, latency_figures
+from flashweir.charts.distributions import LATENCY, MAX_CURVES, latency_figures
 from flashweir.charts.merges import collection_figures
 from flashweir.charts.model import Axis, Bars, Chart, Plot, Scale, Series, Strips
 from flashweir.charts.names import isolated
@@ -13,6 +13,7 @@ from flashweir.charts.palette import WARM_UP
 from flashweir.charts.tenants import tenant_figures
 from flashweir.charts.thin import rounded, thin
 from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
+from flashweir.submission import OPERATIONS
 
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 

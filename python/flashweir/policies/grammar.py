@@ -228,7 +228,7 @@ def _check_key(key: str, text: str) -> None:
 
 
 # Keys whose choices are given by key alone: "none", "dynamic" and "direct" are words of planners, allocation and maps.
-_WORDLESS = ("ageing.", "background.", "buffer.backpressure", "ftl.host", "ftl.separate", "nand.", "slc.")
+_WORDLESS = ("ageing.", "background.", "buffer.backpressure", "ftl.finish", "ftl.host", "ftl.separate", "nand.", "slc.")
 
 
 @functools.cache

@@ -90,7 +90,11 @@ class Run(Section):
     bandwidth_mib_s: Annotated[float | None, Field("bytes read and written a simulated second", "MiB/s")]
     latency_us: Annotated[
         Each[parts.Latencies],
-        Field("from the host's issue to completion; OP is `read`, `write`, `trim`, `flush`", "us"),
+        Field(
+            "from the host's issue to completion; OP is `read`, `write`, `trim`, `flush`, and each command to a zone "
+            "that there was",
+            "us",
+        ),
     ]
     latency_histogram_ns: Annotated[
         Each[list[list[int]]],

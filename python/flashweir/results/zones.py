@@ -8,11 +8,17 @@ from flashweir.results.section import Field, Section
 class Failures(Section):
     """Requests that failed, by the specification's status."""
 
-    invalid_field: Annotated[int, Field("writes of a part of a page (02h)", "requests")]
-    zone_boundary: Annotated[int, Field("writes beyond the capacity of their zone (B8h)", "requests")]
-    zone_full: Annotated[int, Field("writes to a full zone (B9h)", "requests")]
+    invalid_field: Annotated[
+        int, Field("writes and appends of a part of a page, and commands that name no zone (02h)", "requests")
+    ]
+    zone_boundary: Annotated[int, Field("writes and appends beyond the capacity of their zone (B8h)", "requests")]
+    zone_full: Annotated[int, Field("writes and appends to a full zone (B9h)", "requests")]
     invalid_write: Annotated[int, Field("writes elsewhere than at the write pointer (BCh)", "requests")]
-    too_many_active: Annotated[int, Field("writes that would make one zone too many active (BDh)", "requests")]
+    too_many_active: Annotated[
+        int, Field("writes and opens that would make one zone too many active (BDh)", "requests")
+    ]
+    too_many_open: Annotated[int, Field("writes and opens that would make one zone too many open (BEh)", "requests")]
+    invalid_transition: Annotated[int, Field("commands that the state of their zone does not allow (BFh)", "requests")]
 
 
 class States(Section):
@@ -39,7 +45,11 @@ class Zones(Section):
     ]
     copied_pages: Annotated[int, Field("pages that the host's log relocated; they are in `flash.gc`", "pages")]
     resets: Annotated[int, Field("zones reset that were not empty", "zones")]
+    finished: Annotated[int, Field("zones finished that were not full", "zones")]
+    padded_pages: Annotated[
+        int, Field("pages without data programmed to finish zones; they are in `flash.host`", "pages")
+    ]
     closed: Annotated[int, Field("closed by the drive so that another one could be opened", "zones")]
-    refused_bytes: Annotated[int, Field("of writes that failed", "bytes")]
+    refused_bytes: Annotated[int, Field("of writes and appends that failed", "bytes")]
     errors: Annotated[Failures, Field("requests that failed, by status")]
     states: Annotated[States, Field("zones by state at the end")]

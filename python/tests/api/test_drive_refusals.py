@@ -37,6 +37,7 @@ UNFIT: list[tuple[dict[str, Any], str]] = [
     ({"length": 1 << 50}, "request 1 of 1: length 1125899906842624; expected less than 2 TiB"),
     ({"op": "flush", "offset": 512}, "request 1 of 1: a flush has no address and no length"),
     ({"offset": [0, 4 << 20]}, "request 2 of 2: bytes 4194304 to 4194816 lie beyond the drive, which has 4194304"),
+    ({"op": "append"}, "request 1 of 1: append is a command to a zone; expected ftl.kind=zones with ftl.host=none"),
     (
         {"time_ns": 999},
         "request 1 of 1: it arrives at 999 ns, before the present, 1000 ns; expected a time from then on",
@@ -52,6 +53,17 @@ def test_requests_that_make_no_sense_are_refused(kind: type[Exception], fields: 
     asked = {"op": "read", "offset": 0, "length": 512, **fields}
     assert refusal(kind, lambda: stepped.submit(**asked)).startswith(message)
     assert (stepped.outstanding, stepped.submit(op="flush")) == (0, range(1))
+
+
+def test_commands_to_zones_go_to_a_drive_of_zones() -> None:
+    zone = 16 * 4096
+    settings = {"ftl.kind": "zones", "ftl.host": "none", "capacity": 4 * zone, "pages_per_block": 16, "op_ratio": 1}
+    stepped = Drive(set=settings, verify=True)
+    stepped.submit(op=["append", "finish", "reset", "close"], offset=0, length=[4096, zone, zone, zone])
+    result = stepped.finish()
+    assert (result["zones"]["finished"], result["zones"]["padded_pages"], result["zones"]["resets"]) == (1, 15, 1)
+    assert result["zones"]["errors"]["invalid_transition"] == 1
+    assert result["latency_us"]["append"]["count"] == 1
 
 
 def test_other_wrong_calls_say_what_is_right() -> None:

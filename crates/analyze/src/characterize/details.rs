@@ -109,7 +109,7 @@ impl Details {
         let lives = match request.op {
             Op::Read => &self.reads.lives,
             Op::Write => &self.writes.lives,
-            Op::Trim | Op::Flush => return 0,
+            _ => return 0,
         };
         lives.look(request) ^ self.reuse.look(request)
     }
@@ -120,7 +120,7 @@ impl Details {
         match request.op {
             Op::Read => self.reads.observe(request, time_ns),
             Op::Write => self.writes.observe(request, time_ns),
-            Op::Trim | Op::Flush => return,
+            _ => return,
         }
         self.reuse.observe(request, time_ns, number);
     }

@@ -156,7 +156,8 @@ impl Characterizer {
         let (side, counts) = match request.op {
             Op::Read => (&mut self.reads, &mut stretch.reads),
             Op::Write => (&mut self.writes, &mut stretch.writes),
-            Op::Trim | Op::Flush => {
+            // Of an append only its zone is known.
+            _ => {
                 stretch.others += 1;
                 self.trims += u64::from(request.op == Op::Trim);
                 self.flushes += u64::from(request.op == Op::Flush);

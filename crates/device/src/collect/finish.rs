@@ -54,9 +54,9 @@ impl Tally {
         let request = record.request;
         let (count, bytes) = match request.op {
             Op::Read => (&mut self.reads, Some(&mut self.read_bytes)),
-            Op::Write => (&mut self.writes, Some(&mut self.written_bytes)),
+            Op::Write | Op::Append => (&mut self.writes, Some(&mut self.written_bytes)),
             Op::Trim => (&mut self.trims, Some(&mut self.trimmed_bytes)),
-            Op::Flush => (&mut self.flushes, None),
+            _ => (&mut self.flushes, None),
         };
         *count += 1;
         if let Some(sum) = bytes {

@@ -63,6 +63,7 @@ fn perform(
         Op::Trim if length > 0 => return discard(file, target.device.kind, offset, length),
         Op::Trim => return Ok(()),
         Op::Read | Op::Write => {}
+        _ => return Err(Errno::INVAL),
     }
     let mut done = 0;
     while done < length {

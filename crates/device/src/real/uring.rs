@@ -252,6 +252,7 @@ impl Call<'_> {
                 let Some(buffer) = &mut self.ring.buffers[tag as usize] else { return Err(Errno::INVAL) };
                 opcode::Write::new(fd, buffer.as_mut_ptr(), bytes).offset(offset).build()
             }
+            _ => return Err(Errno::INVAL),
         };
         self.ring.submit(&entry.user_data(tag.into()))
     }

@@ -85,8 +85,9 @@ pub(super) fn run(spec: &ReplaySpec, tell: &mut Tell<'_>) -> Result<Value, Error
         Timing::Times { scale } => Some(outline.duration_ns as f64 * scale / 1e9),
         Timing::Closed { .. } => None,
     };
-    let by_op = |values: &[u64; 4]| -> Map<String, Value> {
-        Op::ALL.iter().map(|op| (op.name().to_owned(), json!(values[*op as usize]))).collect()
+    let by_op = |values: &[u64; Op::COUNT]| -> Map<String, Value> {
+        let shown = Op::shown(outline.by_op);
+        shown.map(|op| (op.name().to_owned(), json!(values[op as usize]))).collect()
     };
     Ok(json!({
         "version": flashweir_run::VERSION,

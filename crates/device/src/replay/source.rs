@@ -77,9 +77,9 @@ fn options(options: &TraceOptions) -> Result<flashweir_trace::format::Options, E
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Outline {
     pub(super) requests: u64,
-    /// By operation: read, write, trim, flush.
-    pub(super) by_op: [u64; 4],
-    pub(super) bytes_by_op: [u64; 4],
+    /// By operation.
+    pub(super) by_op: [u64; Op::COUNT],
+    pub(super) bytes_by_op: [u64; Op::COUNT],
     /// The first sector of all, and one past the last.
     pub(super) first_sector: u64,
     pub(super) end_sector: u64,
@@ -133,7 +133,7 @@ impl Outline {
 
     /// True if the workload changes anything on the target.
     pub(super) fn writes(&self) -> bool {
-        self.by_op[Op::Write as usize] + self.by_op[Op::Trim as usize] > 0
+        self.requests > self.by_op[Op::Read as usize] + self.by_op[Op::Flush as usize]
     }
 
     /// Refuses a workload that goes beyond the target.

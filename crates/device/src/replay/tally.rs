@@ -58,9 +58,9 @@ impl Times {
 /// Counts over the records of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    latency: [Times; 4],
+    latency: [Times; Op::COUNT],
     late: Times,
-    bytes: [u64; 4],
+    bytes: [u64; Op::COUNT],
     first_due_ns: Option<u64>,
     last_due_ns: u64,
     first_issue_ns: Option<u64>,
@@ -100,14 +100,14 @@ impl Tally {
         let mut latency = Map::new();
         let mut bytes = Map::new();
         let mut requests = Map::new();
-        for op in Op::ALL {
+        for op in Op::shown(self.latency.each_ref().map(|times| times.count)) {
             let name = op.name();
             latency.insert(name.into(), self.latency[op as usize].json());
             bytes.insert(name.into(), json!(self.bytes[op as usize]));
             requests.insert(name.into(), json!(self.latency[op as usize].count));
         }
         let span = |first: Option<u64>, last: u64| first.map(|first| (last - first) as f64 / 1e9);
-        let moved = self.bytes[Op::Read as usize] + self.bytes[Op::Write as usize];
+        let moved = [Op::Read, Op::Write, Op::Append].map(|op| self.bytes[op as usize]).iter().sum();
         json!({
             "requests": self.requests(),
             "by_op": requests,

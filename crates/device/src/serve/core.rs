@@ -175,11 +175,11 @@ impl Core {
         let enter_ns = self.faults.enters_at(time_ns, sectors);
         let unreadable = match op {
             Op::Read => self.faults.is_unreadable(lba, sectors),
-            Op::Write | Op::Trim => {
+            Op::Flush => false,
+            _ => {
                 self.faults.rewritten(lba, sectors);
                 false
             }
-            Op::Flush => false,
         };
         if let Some((change, cuts)) = change.zip(self.cuts.as_mut()) {
             cuts.submit(self.drive.submitted(), lba, sectors, change);

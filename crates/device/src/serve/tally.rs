@@ -6,9 +6,9 @@ use flashweir_trace::Op;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     /// Requests that entered, by operation.
-    pub(super) requests: [u64; 4],
+    pub(super) requests: [u64; Op::COUNT],
     /// Their sectors.
-    pub(super) sectors: [u64; 4],
+    pub(super) sectors: [u64; Op::COUNT],
     /// Flushes that clients asked for and were answered.
     pub(super) flushes: u64,
     /// Writes that begin or end within a page.

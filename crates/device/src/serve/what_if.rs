@@ -13,9 +13,9 @@ const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p99", 99.0), ("p99.9", 9
 #[derive(Clone, Debug)]
 struct Side {
     /// By operation, ns.
-    latencies: [Histogram<u64>; 4],
+    latencies: [Histogram<u64>; Op::COUNT],
     /// Requests completed, by operation: their number, and the sum of their latencies, ns.
-    sums: [(u64, u64); 4],
+    sums: [(u64, u64); Op::COUNT],
     before: FlashCounts,
     /// Flash operations, once all requests are complete.
     flash: Option<FlashCounts>,
@@ -26,7 +26,7 @@ impl Side {
         let histogram = || Histogram::new(3).expect("three digits are a valid precision");
         Self {
             latencies: std::array::from_fn(|_| histogram()),
-            sums: [(0, 0); 4],
+            sums: [(0, 0); Op::COUNT],
             before: drive.counters().flash(),
             flash: None,
         }

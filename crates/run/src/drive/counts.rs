@@ -1,6 +1,7 @@
 //! Statistics of the host's side: requests that have completed by the present, whichever time path worked them out.
 
 use flashweir_ssd::{Drain, Latencies, LatencyParts, Simulation, Stats, Streams, Times};
+use flashweir_trace::Op;
 use serde::{Deserialize, Serialize};
 
 use super::Completion;
@@ -11,8 +12,8 @@ use crate::warmup::{Before, since};
 pub(super) struct Counts {
     /// The first request that counts.
     first: u64,
-    requests: [u64; 4],
-    bytes: [u64; 4],
+    requests: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
     latencies: Latencies,
     streams: Streams,
     parts: LatencyParts,

@@ -300,6 +300,10 @@ impl Drive {
             let empty = lba == 0 && sectors == 0;
             return if empty { Ok(()) } else { Err("a flush has no address and no length".into()) };
         }
+        if op.is_zoned() && !self.config.takes_zone_commands() {
+            let op = op.name();
+            return Err(format!("{op} is a command to a zone; expected ftl.kind=zones with ftl.host=none"));
+        }
         if sectors == 0 {
             return Err(format!("a {} of 0 bytes; expected at least {SECTOR_BYTES}", op.name()));
         }

@@ -71,7 +71,7 @@ pub(crate) struct Explain {
     outstanding: BTreeMap<u64, Outstanding>,
     streams: BTreeMap<u64, u16>,
     last_issue_ns: u64,
-    slowest: [Slowest; 4],
+    slowest: [Slowest; Op::COUNT],
 }
 
 impl Explain {

@@ -15,7 +15,7 @@ const BATCH: usize = 1 << 14;
 
 #[derive(Default)]
 struct Seen {
-    counts: [u64; 4],
+    counts: [u64; Op::COUNT],
     bytes: u64,
     first_ns: Option<u64>,
     last_ns: u64,
@@ -30,11 +30,12 @@ impl Seen {
     }
 
     fn summary(&self) -> Map<String, Value> {
-        let [reads, writes, trims, flushes] = self.counts;
+        let reads = self.counts[Op::Read as usize];
+        let writes = self.counts[Op::Write as usize] + self.counts[Op::Append as usize];
         let moved = reads + writes;
         let first_ns = self.first_ns.unwrap_or(0);
         let summary = json!({
-            "requests": reads + writes + trims + flushes,
+            "requests": self.counts.iter().sum::<u64>(),
             "reads": reads,
             "writes": writes,
             "read_ratio": (moved > 0).then(|| reads as f64 / moved as f64),
@@ -71,7 +72,7 @@ pub(crate) fn info(mix: &str, options: &TraceOptions, reporter: &mut Reporter<'_
             more = source.read(&mut batch, BATCH)?;
             for request in &batch {
                 seen.counts[request.op as usize] += 1;
-                seen.bytes += if matches!(request.op, Op::Read | Op::Write) { request.bytes() } else { 0 };
+                seen.bytes += if request.op.moves_data() { request.bytes() } else { 0 };
                 seen.first_ns =
                     Some(seen.first_ns.map_or(request.time_ns, |first| first.min(request.time_ns)));
                 seen.last_ns = seen.last_ns.max(request.time_ns);

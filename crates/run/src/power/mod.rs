@@ -139,7 +139,7 @@ impl PowerCuts {
     pub fn take(&mut self, recorded: &Recorded) {
         for issue in &recorded.issues {
             self.requests = issue.number + 1;
-            if issue.request.op == Op::Write && issue.request.sectors > 0 {
+            if issue.request.op.writes() && issue.request.sectors > 0 {
                 self.host.issue(issue.number, issue.request.sectors);
             }
         }
@@ -161,7 +161,7 @@ impl PowerCuts {
             let done = match record.request.op {
                 Op::Read => continue,
                 Op::Flush => Event::Flush { issue_ns: record.issue_ns, rank },
-                Op::Write | Op::Trim => Event::Acknowledge { rank },
+                _ => Event::Acknowledge { rank },
             };
             self.add(record.completion_ns, rank, done);
         }

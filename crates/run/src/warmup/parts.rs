@@ -76,8 +76,8 @@ struct Part {
     /// The run up to then.
     before: Before,
     /// Its own requests and their bytes, by operation.
-    requests: [u64; 4],
-    bytes: [u64; 4],
+    requests: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
     streams: Streams,
     latencies: BTreeMap<(u16, u8), Sparse>,
     latency_parts: LatencyParts,
@@ -156,7 +156,7 @@ impl Parts {
     /// A part begins with request `number` at `start_ns`.
     pub(super) fn begin(&mut self, number: u64, start_ns: u64, before: Before) {
         self.last = number;
-        let (requests, bytes) = ([0; 4], [0; 4]);
+        let (requests, bytes) = ([0; Op::COUNT], [0; Op::COUNT]);
         self.all.push(Part {
             start_ns,
             before,

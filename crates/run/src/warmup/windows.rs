@@ -22,8 +22,8 @@ struct Window {
     /// Pages programmed before it.
     programs: u64,
     written_bytes: u64,
-    requests: [u64; 4],
-    latency_ns: [u128; 4],
+    requests: [u64; Op::COUNT],
+    latency_ns: [u128; Op::COUNT],
 }
 
 impl Window {
@@ -100,7 +100,7 @@ impl Windows {
         let op = completion.op as usize;
         window.requests[op] += 1;
         window.latency_ns[op] += u128::from(completion.latency_ns);
-        if completion.op == Op::Write {
+        if completion.op.writes() {
             window.written_bytes += completion.bytes();
         }
     }

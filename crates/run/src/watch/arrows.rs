@@ -32,8 +32,8 @@ impl Arrows {
         let count = match request.op {
             Op::Read => pages,
             // A page written in part may be read on one die and programmed on another; and once there may be no room.
-            Op::Write => 2 * pages + 1,
-            Op::Trim | Op::Flush => 0,
+            Op::Write | Op::Append => 2 * pages + 1,
+            _ => 0,
         };
         let flows = self.next..self.next + count;
         self.next += count;

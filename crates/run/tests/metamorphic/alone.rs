@@ -253,7 +253,8 @@ fn needs(key: &str) -> &'static [Setting] {
 
 #[test]
 fn every_key_acts_where_it_can() {
-    for key in keys().iter().filter(|key| key.name != "engine") {
+    // A finish is a command to a zone, which no generator makes: `ftl.finish` acts in the tests of zones.
+    for key in keys().iter().filter(|key| !["engine", "ftl.finish"].contains(&key.name.as_str())) {
         let needs = needs(&key.name);
         let base = over(&SMALL, needs);
         let workload = match key.name.as_str() {

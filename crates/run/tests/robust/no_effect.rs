@@ -20,9 +20,10 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 103] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 104] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
+    &[ZONES, ("ftl.finish", "mark")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
     &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
     &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],

@@ -118,7 +118,7 @@ impl Journal {
 
     fn staged(&mut self, stage: Stage) -> &mut (u64, Vec<u64>) {
         let at = match stage {
-            Stage::Direct => 0,
+            Stage::Direct | Stage::Padding => 0,
             Stage::Buffer(slot) => slot as usize + 1,
         };
         if at >= self.staged.len() {
@@ -153,9 +153,13 @@ impl Journal {
     /// A staged page is programmed.
     fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) -> Change {
         let (lpn, mut versions) = match stage {
-            Stage::Direct => std::mem::take(self.staged(stage)),
+            Stage::Direct | Stage::Padding => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
+        if versions.iter().all(|version| *version == Image::NOTHING) {
+            // Padding: nothing of the host is in it.
+            return self.put(self.physical(unit, ppn), None);
+        }
         if versions.contains(&Image::NOTHING)
             && let Some(beneath) = self.beneath(lpn, old)
         {

@@ -67,10 +67,10 @@ impl<C: Content> Core<C> {
     /// True if the drive fails a request because it is read-only: one that writes or discards.
     #[inline]
     pub(crate) fn refuses(&mut self, request: &Request) -> bool {
-        let refuses = self.read_only.is_some() && matches!(request.op, Op::Write | Op::Trim);
+        let refuses = self.read_only.is_some() && !matches!(request.op, Op::Read | Op::Flush);
         if refuses {
             self.counters.ageing.refused_requests += 1;
-            self.counters.ageing.refused_bytes += if request.op == Op::Write { request.bytes() } else { 0 };
+            self.counters.ageing.refused_bytes += if request.op.writes() { request.bytes() } else { 0 };
         }
         refuses
     }

@@ -49,10 +49,17 @@ impl<C: Content> Core<C> {
         let page_sectors = self.page_sectors.get();
         if self.takes_zone_commands() {
             let (lba, sectors) = (lpn * page_sectors, page_sectors as u32);
-            if !self.admit(&Request { time_ns: 0, lba, sectors, stream, op: Op::Write, handle: 0 }) {
+            let request = Request { time_ns: 0, lba, sectors, stream, op: Op::Write, handle: 0 };
+            if self.admit(&request).is_none() {
                 return Ok(());
             }
         }
+        self.put_untimed(lpn, stream)
+    }
+
+    /// As [`Core::place_untimed`], of a page that the zones have taken.
+    #[inline]
+    fn put_untimed(&mut self, lpn: u64, stream: u16) -> Result<(), RunError> {
         self.counters.host_pages_written += 1;
         let part = PageSlice { lpn, first: 0, end: self.page_sectors.get() as u32, stream, handle: 0 };
         // Data of preconditioning has been folded when the run starts.
@@ -62,6 +69,17 @@ impl<C: Content> Core<C> {
         let written = written?;
         self.flush(0, &mut Untimed);
         if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
+    }
+
+    /// A TRIM, or a command to a zone, in preconditioning.
+    pub(crate) fn manage_untimed(&mut self, request: &Request) -> Result<(), RunError> {
+        let work = if self.takes_zone_commands() { self.admit(request) } else { Some(*request) };
+        let Some(work) = work else { return Ok(()) };
+        match work.op {
+            Op::Finish => self.pad(0, NOBODY, &work, &mut Untimed),
+            Op::Write => self.parts(&work).try_for_each(|part| self.put_untimed(part.lpn, part.stream)),
+            _ => self.parts(&work).try_for_each(|part| self.trim(0, None, part, &mut Untimed).map(drop)),
+        }
     }
 
     /// A page that is read and of which there is no version was there before the run, unless it was trimmed: it takes its room

@@ -307,6 +307,13 @@ impl Ftl {
         }
     }
 
+    /// The zone of a page is finished when it has so many pages of data.
+    pub(crate) fn end_zone(&mut self, home: Home, pages: u32) {
+        if let Ftl::Zones(zones) = self {
+            zones.end(home, pages);
+        }
+    }
+
     /// True if the unit can take one more page for good.
     pub(crate) fn has_room(&self, unit: u32) -> bool {
         match self {

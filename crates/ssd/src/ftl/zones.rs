@@ -1,5 +1,5 @@
 //! Zones: the drive keeps no map of pages. A zone has its place on the flash, its pages follow each other there, and nothing moves:
-//! a reset erases the blocks of the zone that were written. Zones are blocks of the units that the layer sees: of a plane, or with
+//! a reset erases the blocks of the zone that were written, and a finish programs the pages that are left. Zones are blocks of the units that the layer sees: of a plane, or with
 //! `alloc.kind=superblock` of all planes of `alloc.superblock_dies` dies.
 //!
 //! With `ftl.host=log` the host writes anywhere through a log-structured layer of its own: a page map over zones, collected by
@@ -43,6 +43,17 @@ pub enum Separate {
     Handles,
 }
 
+/// Work of the drive when a zone is finished that is not full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// It programs the pages that are left, without data.
+    #[default]
+    Pad,
+    /// It notes that the zone is full; its blocks stay as they are until the zone is reset.
+    Mark,
+}
+
 /// Zones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -62,6 +73,8 @@ pub struct Config {
     /// Zones that may be active at a time: open, or closed and not full. A write to one more fails. `auto`: all.
     #[schemars(range(min = 1))]
     pub max_active: Auto<u32>,
+    /// Work of the drive when a zone is finished.
+    pub finish: Finish,
 }
 
 impl Default for Config {
@@ -73,6 +86,7 @@ impl Default for Config {
             log_unit: Auto(None),
             max_open: Auto(None),
             max_active: Auto(None),
+            finish: Finish::default(),
         }
     }
 }
@@ -93,6 +107,9 @@ impl Config {
 struct Unit {
     #[serde(with = "crate::raw")]
     written: Vec<u32>,
+    /// Pages from this one on have no data: the zone was finished before it was full.
+    #[serde(with = "crate::raw")]
+    ends: Vec<u32>,
     #[serde(with = "crate::raw")]
     erases: Vec<u32>,
     /// Those of preconditioning.
@@ -100,6 +117,13 @@ struct Unit {
     erases_before: Vec<u32>,
     /// Blocks of which nothing is written.
     empty: u64,
+}
+
+impl Unit {
+    /// Pages of a block that have data.
+    fn data_of(&self, block: usize) -> u32 {
+        self.written[block].min(self.ends[block])
+    }
 }
 
 /// Zones of all units.
@@ -114,7 +138,8 @@ impl ZoneFtl {
         let unit = |unit: u32| {
             let blocks = geometry.unit_blocks(unit);
             let tables = || vec![0; blocks as usize];
-            Unit { written: tables(), erases: tables(), erases_before: tables(), empty: blocks }
+            let ends = vec![geometry.pages_per_block; blocks as usize];
+            Unit { written: tables(), ends, erases: tables(), erases_before: tables(), empty: blocks }
         };
         Self {
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
@@ -130,7 +155,13 @@ impl ZoneFtl {
     /// A page has its place: it is there once it has been programmed.
     pub(super) fn lookup(&self, home: Home) -> Option<u32> {
         let (block, page) = self.split(home.key);
-        (page < self.units[home.unit as usize].written[block]).then_some(home.key)
+        (page < self.units[home.unit as usize].data_of(block)).then_some(home.key)
+    }
+
+    /// The zone of a page is finished when it has so many pages of data.
+    pub(super) fn end(&mut self, home: Home, pages: u32) {
+        let (block, _) = self.split(home.key);
+        self.units[home.unit as usize].ends[block] = pages;
     }
 
     /// Programs the page that follows those of its zone.
@@ -156,26 +187,28 @@ impl ZoneFtl {
         let (block, page) = self.split(home.key);
         let last = self.pages_per_block.get() as u32 - 1;
         let unit = &mut self.units[home.unit as usize];
-        let written = unit.written[block];
-        if page == last && written > 0 {
-            unit.written[block] = 0;
-            unit.erases[block] += 1;
-            unit.empty += 1;
-            ops.reset(home.unit, block as u32);
+        let data = unit.data_of(block);
+        if page == last {
+            unit.ends[block] = last + 1;
+            if std::mem::take(&mut unit.written[block]) > 0 {
+                unit.erases[block] += 1;
+                unit.empty += 1;
+                ops.reset(home.unit, block as u32);
+            }
         }
-        page < written
+        page < data
     }
 
     /// The blocks of each unit, one by one.
     pub(super) fn cells(&self) -> impl Iterator<Item = OfUnit<'_>> {
         let last = self.pages_per_block.get() as u32;
         self.units.iter().map(move |unit| {
-            let cells = unit.written.iter().zip(&unit.erases).map(move |(written, erases)| BlockCell {
+            let cells = unit.written.iter().enumerate().map(move |(block, written)| BlockCell {
                 blocks: 1,
                 free: (*written == 0).into(),
                 open: (1..last).contains(written).into(),
-                valid: (*written).into(),
-                erases: (*erases).into(),
+                valid: unit.data_of(block).into(),
+                erases: unit.erases[block].into(),
             });
             OfUnit { count: unit.written.len() as u64, cells: Box::new(cells) }
         })

@@ -31,7 +31,7 @@ pub struct FirmwareConfig {
     /// Time that a write command takes a core.
     #[schemars(range(max = LONGEST_NS))]
     pub write_time: Nanos,
-    /// Time that a TRIM command takes a core.
+    /// Time that a TRIM, or a command that manages zones, takes a core.
     #[schemars(range(max = LONGEST_NS))]
     pub trim_time: Nanos,
     /// Time that a flush takes a core.
@@ -102,7 +102,7 @@ impl FirmwareConfig {
 pub(super) struct Cores {
     busy: Vec<bool>,
     /// By operation, ns.
-    times_ns: [u64; 4],
+    times_ns: [u64; Op::COUNT],
     /// Of reads of more than 4 KiB, ns.
     long_read_ns: u64,
     pub(super) complete_ns: u64,
@@ -113,9 +113,9 @@ impl Cores {
     pub(super) fn new(config: &FirmwareConfig) -> Option<Self> {
         let times_ns = Op::ALL.map(|op| match op {
             Op::Read => config.read_time.0,
-            Op::Write => config.write_time.0,
-            Op::Trim => config.trim_time.0,
+            Op::Write | Op::Append => config.write_time.0,
             Op::Flush => config.flush_time.0,
+            Op::Trim | Op::Open | Op::Close | Op::Finish | Op::Reset | Op::Offline => config.trim_time.0,
         });
         config.takes_time().then(|| Self {
             busy: vec![false; config.cores as usize],

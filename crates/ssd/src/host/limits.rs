@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use flashweir_trace::{Op, Request};
+use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
 use super::HostConfig;
@@ -81,8 +81,7 @@ impl Tenant {
             meter.charge(now_ns, 1);
         }
         if let Some(meter) = &mut self.bytes {
-            let moves_data = matches!(request.op, Op::Read | Op::Write);
-            meter.charge(now_ns, if moves_data { request.bytes() } else { 0 });
+            meter.charge(now_ns, if request.op.moves_data() { request.bytes() } else { 0 });
         }
     }
 }

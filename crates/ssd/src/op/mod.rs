@@ -60,6 +60,8 @@ pub(crate) enum Stage {
     Direct,
     /// An entry of the write buffer.
     Buffer(u32),
+    /// Nowhere: the drive programs a page without data.
+    Padding,
 }
 
 /// State of the flash once an operation is done.

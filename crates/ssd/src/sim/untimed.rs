@@ -54,11 +54,8 @@ impl<C: Content> State for Core<C> {
                 ledger::check_address(request, number, capacity)?;
                 match request.op {
                     _ if ledger::is_empty(request) => {}
-                    Op::Trim if self.takes_zone_commands() && !self.admit(request) => {}
-                    Op::Trim => {
-                        for part in self.parts(request) {
-                            self.trim(0, None, part, &mut crate::nand::Untimed)?;
-                        }
+                    op if op.is_zoned() && !self.takes_zone_commands() => {
+                        return Err(RunError::NotZoned { number, op: op.name() });
                     }
                     Op::Flush => {}
                     Op::Read if !everything => {}
@@ -67,6 +64,7 @@ impl<C: Content> State for Core<C> {
                             self.place_untimed(part.lpn, part.stream)?;
                         }
                     }
+                    _ => self.manage_untimed(request)?,
                 }
             }
         }

@@ -153,10 +153,10 @@ impl MapCounts {
 /// Counters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Requests that completed, by operation: read, write, trim, flush.
-    pub requests: [u64; 4],
+    /// Requests that completed, by operation.
+    pub requests: [u64; Op::COUNT],
     /// Bytes that they asked for, by operation.
-    pub bytes: [u64; 4],
+    pub bytes: [u64; Op::COUNT],
     /// Flash operations for the host.
     pub host: FlashCounts,
     /// Flash operations for garbage collection (and wear levelling).
@@ -202,10 +202,16 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Bytes that requests wrote or appended.
+    pub fn written_bytes(&self) -> u64 {
+        self.bytes[Op::Write as usize] + self.bytes[Op::Append as usize]
+    }
+
     /// Difference from `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let each = |now: [u64; 4], then: [u64; 4]| std::array::from_fn(|op| now[op] - then[op]);
+        let each =
+            |now: [u64; Op::COUNT], then: [u64; Op::COUNT]| std::array::from_fn(|op| now[op] - then[op]);
         Self {
             requests: each(self.requests, earlier.requests),
             bytes: each(self.bytes, earlier.bytes),

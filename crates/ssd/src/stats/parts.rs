@@ -195,7 +195,7 @@ impl Parts {
 /// Sums of parts over the requests of each operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyParts {
-    sums: [Parts; 4],
+    sums: [Parts; Op::COUNT],
 }
 
 impl LatencyParts {

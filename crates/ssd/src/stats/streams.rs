@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamUse {
     /// Requests that completed, by operation: read, write, trim, flush.
-    pub requests: [u64; 4],
+    pub requests: [u64; Op::COUNT],
     /// Bytes that they asked for, by operation.
-    pub bytes: [u64; 4],
+    pub bytes: [u64; Op::COUNT],
     /// When the first of them entered, ns.
     pub first_ns: u64,
     /// When the last of them ended, ns.

@@ -9,6 +9,10 @@ use crate::zones::Status;
 pub struct ZoneCounts {
     /// Zones reset that were not empty.
     pub resets: u64,
+    /// Zones finished that were not full.
+    pub finished: u64,
+    /// Pages without data that were programmed to finish zones.
+    pub padded_pages: u64,
     /// Zones that the drive closed so that another one could be opened.
     pub closed: u64,
     /// Bytes of writes that failed.
@@ -36,6 +40,8 @@ impl ZoneCounts {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             resets: self.resets - earlier.resets,
+            finished: self.finished - earlier.finished,
+            padded_pages: self.padded_pages - earlier.padded_pages,
             closed: self.closed - earlier.closed,
             refused_bytes: self.refused_bytes - earlier.refused_bytes,
             errors: std::array::from_fn(|at| self.errors[at] - earlier.errors[at]),

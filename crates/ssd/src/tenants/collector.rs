@@ -116,12 +116,12 @@ impl Collector {
                 tenant.reads += 1;
                 tenant.read_sectors += u64::from(request.sectors);
             }
-            Op::Write => {
+            Op::Write | Op::Append => {
                 features.writes += 1;
                 tenant.writes += 1;
                 tenant.write_sectors += u64::from(request.sectors);
             }
-            Op::Trim | Op::Flush => {}
+            _ => {}
         }
     }
 

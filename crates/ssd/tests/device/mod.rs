@@ -36,4 +36,5 @@ mod suspension;
 mod targets;
 mod trim;
 mod victims;
+mod zone_commands;
 mod zones;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use flashweir_ssd::Config;
-use flashweir_ssd::zones::Zones;
+use flashweir_ssd::zones::{Action, ZoneState, Zones};
 use flashweir_trace::{Op, Request};
 use proptest::prelude::*;
 
@@ -25,8 +25,8 @@ fn of_zones(settings: &Settings, host: &str) -> Option<Settings> {
     Some(kept.chain(own).chain(unit).collect())
 }
 
-/// Requests to addresses as requests to their zones: writes at the write pointer as long as there is room, then resets; one in eight
-/// stays as it is.
+/// Requests to addresses as requests to their zones: writes and appends at the write pointer as long as there is room, then resets,
+/// by command or by TRIM; some TRIMs finish their zone; one request in eight stays as it is.
 fn to_zones(config: &Config, requests: &[Request]) -> Vec<Request> {
     let simulation = start(config, false);
     let page = u64::from(simulation.geometry().page_sectors);
@@ -38,11 +38,21 @@ fn to_zones(config: &Config, requests: &[Request]) -> Vec<Request> {
             continue;
         }
         let zone = (request.lba / page / size).min(count - 1);
-        let written = zones.report()[zone as usize].written;
+        let report = zones.report()[zone as usize];
+        let written = if report.state == ZoneState::Full { size } else { report.written };
         let start = zones.start_of(zone as u32);
         if request.op == Op::Trim || written == size {
-            let _ = zones.manage(flashweir_ssd::zones::Action::Reset, start, false);
-            *request = Request { op: Op::Trim, lba: start * page, sectors: (size * page) as u32, ..*request };
+            let finishes = request.op == Op::Trim && !number.is_multiple_of(3);
+            let action = if finishes { Action::Finish } else { Action::Reset };
+            let _ = zones.manage(action, start, false);
+            let reset = if number.is_multiple_of(2) { Op::Reset } else { Op::Trim };
+            let op = if finishes { Op::Finish } else { reset };
+            *request = Request { op, lba: start * page, sectors: (size * page) as u32, ..*request };
+        } else if number.is_multiple_of(3) {
+            let pages = u64::from(request.sectors).div_ceil(page).min(size - written);
+            let _ = zones.append(start, pages);
+            *request =
+                Request { op: Op::Append, lba: start * page, sectors: (pages * page) as u32, ..*request };
         } else {
             let pages = u64::from(request.sectors).div_ceil(page).min(size - written);
             let _ = zones.write(start + written, pages);

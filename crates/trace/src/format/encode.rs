@@ -13,8 +13,8 @@ pub(crate) trait Encoder: Send {
     }
 
     /// True if the format has an operation like `op`.
-    fn holds(&self, _op: Op) -> bool {
-        true
+    fn holds(&self, op: Op) -> bool {
+        !op.is_zoned()
     }
 
     /// One record of an operation that the format has; an error says what else of it the format can't hold.
@@ -136,12 +136,7 @@ impl Encoder for Fio {
 
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String> {
         let request = &record.request;
-        let action = match request.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Trim => "trim",
-            Op::Flush => "sync",
-        };
+        let action = if request.op == Op::Flush { "sync" } else { request.op.name() };
         let offset = offset(record, "fio's iolog")?;
         if self.version == 3 {
             write!(out, "{} ", request.time_ns / 1000).map_err(|error| failed(&error))?;

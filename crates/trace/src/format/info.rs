@@ -111,13 +111,14 @@ impl Seen {
     fn observe(&mut self, request: &Request) {
         match request.op {
             Op::Flush => return,
-            Op::Trim => {}
             Op::Read => self.read_sectors += u128::from(request.sectors),
-            Op::Write => self.written_sectors += u128::from(request.sectors),
+            Op::Write | Op::Append => self.written_sectors += u128::from(request.sectors),
+            _ => {}
         }
         self.min_lba = Some(self.min_lba.map_or(request.lba, |lowest| lowest.min(request.lba)));
         self.end_lba = self.end_lba.max(request.end());
-        if request.op != Op::Trim {
+        // Of an append only its zone is known.
+        if matches!(request.op, Op::Read | Op::Write) {
             self.pages.insert(request.lba / PAGE_SECTORS, (request.end() - 1) / PAGE_SECTORS);
         }
     }

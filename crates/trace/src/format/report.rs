@@ -34,16 +34,19 @@ pub struct Report {
     pub detected_by: &'static str,
     /// Assumptions about facts that the file does not give, in sentences.
     pub assumptions: Vec<String>,
-    /// Reads, writes and discards.
+    /// Reads, writes, discards and commands to zones.
     pub requests: u64,
     /// Reads.
     pub reads: u64,
-    /// Writes.
+    /// Writes, and appends to zones.
     pub writes: u64,
     /// Discards.
     pub trims: u64,
     /// Flushes and barriers without data.
     pub flushes: u64,
+    /// Commands that manage zones.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub zone_commands: u64,
     /// Known damage that was read all the same.
     pub repaired: Vec<Tally>,
     /// Lines or records that are no requests to a drive, by reason.
@@ -80,6 +83,7 @@ impl Report {
             reads: 0,
             writes: 0,
             trims: 0,
+            zone_commands: 0,
             flushes: 0,
             repaired: Vec::new(),
             left_out: Vec::new(),
@@ -107,4 +111,9 @@ pub(crate) fn count(tallies: &mut Vec<Tally>, reason: &'static str) {
         Some(tally) => tally.count += 1,
         None => tallies.push(Tally { reason: reason.to_owned(), count: 1 }),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

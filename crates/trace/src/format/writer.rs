@@ -16,6 +16,9 @@ const BLOCK: usize = 256 << 10;
 /// never gets there.
 pub struct Writer {
     path: PathBuf,
+    format: Format,
+    /// Records so far.
+    taken: u64,
     encoder: Box<dyn Encoder>,
     output: Output,
     block: Vec<u8>,
@@ -48,7 +51,8 @@ impl Writer {
             Output::Plain(file)
         };
         let block = Vec::with_capacity(BLOCK + 4096);
-        let mut writer = Self { path: path.to_owned(), encoder, output, block, not_written: Vec::new() };
+        let path = path.to_owned();
+        let mut writer = Self { path, format, taken: 0, encoder, output, block, not_written: Vec::new() };
         writer.encoder.start(&mut writer.block).map_err(unwritable)?;
         Ok(writer)
     }
@@ -57,7 +61,11 @@ impl Writer {
     /// and discards are left out and counted where the format has no such operation; sizes and addresses that it can't
     /// hold are an error.
     pub fn write(&mut self, record: &LogRecord) -> Result<(), TraceError> {
+        self.taken += 1;
         if !self.encoder.holds(record.request.op) {
+            if record.request.op.is_zoned() {
+                return Err(self.refuse(record.request.op));
+            }
             let reason = if record.request.op == Op::Trim { "discard" } else { record.request.op.name() };
             report::count(&mut self.not_written, reason);
             return Ok(());
@@ -65,6 +73,18 @@ impl Writer {
         let encoded = self.encoder.encode(record, &mut self.block);
         encoded.map_err(|detail| TraceError::Unwritable { path: self.path.clone(), detail })?;
         if self.block.len() >= BLOCK { self.hand_on() } else { Ok(()) }
+    }
+
+    /// A command to zones in a format without them.
+    fn refuse(&self, op: Op) -> TraceError {
+        let (path, format) = (self.path.clone(), self.format);
+        let detail = format!(
+            "request {} is {}, a command to a zone, which {format} does not have: expected the format {}",
+            self.taken,
+            op.name(),
+            Format::Parquet
+        );
+        TraceError::Unwritable { path, detail }
     }
 
     /// Writes a request of which nothing more is known.

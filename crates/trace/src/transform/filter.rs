@@ -4,7 +4,7 @@ use crate::{Op, Request, Source, TraceError};
 
 /// A set of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpSet(u8);
+pub struct OpSet(u16);
 
 impl OpSet {
     /// The set of these operations.
@@ -27,7 +27,9 @@ impl OpSet {
         ops.map(|ops| Self::of(&ops)).ok_or_else(|| TraceError::Spec {
             what: "operations".into(),
             found: text.into(),
-            expected: "expected a list of read, write, trim and flush".into(),
+            expected:
+                "expected a list of read, write, trim and flush, or of commands to zones such as append"
+                    .into(),
         })
     }
 }

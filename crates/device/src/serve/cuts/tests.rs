@@ -119,7 +119,7 @@ fn bytes_after_a_cut_are_those_of_the_versions_on_flash_whatever_order_the_host_
             let (lba, sectors) = match op {
                 Op::Flush => (0, 0),
                 Op::Trim => (draw(PAGES) * PAGE_SECTORS, PAGE_SECTORS as u32),
-                Op::Read | Op::Write => {
+                _ => {
                     let lba = draw(PAGES * PAGE_SECTORS - 12);
                     (lba, 1 + draw(12) as u32)
                 }

@@ -4,7 +4,7 @@ use super::NoEffect;
 use crate::buffer::Replacement;
 use crate::config::{Config, Precondition};
 use crate::ftl::FtlConfig;
-use crate::ftl::zones::{Config as Zones, Separate};
+use crate::ftl::zones::{Config as Zones, Finish, Separate};
 use crate::gc::GcConfig;
 use crate::quantity::Auto;
 use crate::task::BackgroundConfig;
@@ -21,7 +21,7 @@ fn clear_log(zones: &mut Zones) {
     (zones.separate, zones.handles, zones.log_unit) = (default.separate, default.handles, Auto(None));
 }
 
-pub(super) const ZONES: [NoEffect; 5] = [
+pub(super) const ZONES: [NoEffect; 6] = [
     NoEffect {
         keys: "ftl.separate, ftl.handles, ftl.log_unit, ftl.host=none",
         reason: "without the host's log nothing is mapped or kept apart",
@@ -41,6 +41,15 @@ pub(super) const ZONES: [NoEffect; 5] = [
             })
         },
         clear: |config| own(config, |zones| zones.handles = Zones::default().handles),
+    },
+    NoEffect {
+        keys: "ftl.finish, ftl.host=log",
+        reason: "the host's log finishes no zone",
+        applies: |config| {
+            let own = config.ftl.zones().filter(|_| !config.ftl.is_zoned());
+            own.is_some_and(|zones| zones.finish != Finish::default())
+        },
+        clear: |config| own(config, |zones| zones.finish = Finish::default()),
     },
     NoEffect {
         keys: "gc.*, wear.*, background.collect, ftl.host=none",

@@ -163,8 +163,8 @@ impl Interface {
     /// Commands that a request becomes.
     fn cut(&self, request: &Request) -> u32 {
         match request.op {
-            Op::Read | Op::Write => request.sectors.div_ceil(self.max_sectors).max(1),
-            Op::Trim | Op::Flush => 1,
+            Op::Read | Op::Write | Op::Append => request.sectors.div_ceil(self.max_sectors).max(1),
+            _ => 1,
         }
     }
 
@@ -192,11 +192,14 @@ impl Interface {
         for at in 0..left {
             let sectors = if left == 1 { request.sectors } else { self.max_sectors };
             let rest = (request.lba + u64::from(request.sectors) - lba) as u32;
-            let part = Request { lba, sectors: if at + 1 == left { rest } else { sectors }, ..*request };
+            // All parts of an append name their zone.
+            let at_lba = if request.op == Op::Append { request.lba } else { lba };
+            let part =
+                Request { lba: at_lba, sectors: if at + 1 == left { rest } else { sectors }, ..*request };
             lba += u64::from(sectors);
             let order = self.submitted;
             self.submitted += 1;
-            if request.op == Op::Write {
+            if request.op.writes() {
                 self.writes.insert(order);
             }
             let command = self.commands.open(Command::new(part, owner, order, now_ns, parts));

@@ -22,7 +22,7 @@ impl Interface {
 
     /// The first page that a part touches, and how many.
     pub(super) fn pages(&self, part: &Request) -> (u64, u64) {
-        if part.op == Op::Flush || part.sectors == 0 {
+        if part.sectors == 0 || !(part.op.moves_data() || part.op == Op::Trim) {
             return (0, 0);
         }
         let first = part.lba / self.page_sectors;
@@ -65,7 +65,7 @@ impl Interface {
     /// Entries of the map, and data of a write, cross the link.
     pub(super) fn receive(&mut self, now_ns: u64, number: u32) {
         let command = self.commands.get(number);
-        let data = if command.part.op == Op::Write { command.part.bytes() } else { 0 };
+        let data = if command.part.op.writes() { command.part.bytes() } else { 0 };
         let bytes = command.map_bytes + data;
         self.enter(now_ns, number, Phase::Receiving);
         let end_ns = self.transfer(now_ns, number, Direction::ToDrive, bytes);
@@ -76,7 +76,7 @@ impl Interface {
     pub(super) fn store(&mut self, now_ns: u64, number: u32) {
         let part = &self.commands.get(number).part;
         let bytes = part.bytes();
-        match self.memory.as_mut().filter(|_| part.op == Op::Write) {
+        match self.memory.as_mut().filter(|_| part.op.writes()) {
             Some(memory) => {
                 let end_ns = memory.take(now_ns, bytes);
                 self.enter(now_ns, number, Phase::Storing);
@@ -119,7 +119,7 @@ impl Interface {
         self.enter(now_ns, number, Phase::Inside);
         let command = self.commands.get(number);
         let (part, order) = (command.part, command.order);
-        if part.op == Op::Write && self.writes.remove(&order) {
+        if part.op.writes() && self.writes.remove(&order) {
             for flush in std::mem::take(&mut self.held) {
                 if self.must_wait(flush) {
                     self.held.push(flush);

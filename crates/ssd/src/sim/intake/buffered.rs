@@ -50,12 +50,11 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn resume_buffer(&mut self) -> Result<(), RunError> {
         while let Some(tag) = self.stalled.front().copied() {
             let Some(slot) = self.slots.get(tag) else { break };
-            let (op, request) = (slot.request.op, slot.request);
+            let request = self.zoned.work_of(tag).unwrap_or(slot.request);
+            let op = request.op;
             if op == Op::Flush {
-                let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
-                self.barriers.push(Barrier { tag, writes_left: 0, sequence });
-                self.set_barrier();
-            } else if op == Op::Trim {
+                self.wait_for_buffer(tag);
+            } else if matches!(op, Op::Trim | Op::Reset) {
                 self.trim_now(tag, &request)?;
             } else if self.is_held_back(tag)? {
                 break;
@@ -65,11 +64,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             self.end_of_full(tag);
             self.stalled.pop_front();
+            self.zoned.forget(tag);
             if op == Op::Write {
                 self.hold_back_next(&request);
             }
-            if op != Op::Flush {
-                self.settle(tag, 1);
+            match op {
+                Op::Flush => {}
+                // It ends when what it pads is on flash.
+                Op::Finish => self.wait_for_buffer(tag),
+                _ => self.settle(tag, 1),
             }
         }
         self.settle_buffer_barriers();
@@ -80,6 +83,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         } else {
             Ok(())
         }
+    }
+
+    /// A request waits until all that is in the buffer now is on flash.
+    fn wait_for_buffer(&mut self, tag: u32) {
+        let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
+        self.barriers.push(Barrier { tag, writes_left: 0, sequence });
+        self.set_barrier();
     }
 
     /// True if a write that has not begun to enter the buffer waits for backpressure.
@@ -135,10 +145,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.refused.is_some_and(|(refused, until)| refused == tag && departures == Some(until))
     }
 
-    /// Takes the remaining pages of a write into the buffer. Returns false if it is full before that.
+    /// Takes the remaining pages of a write, or those that a finish pads, into the buffer. Returns false if it is full before that.
     fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
         let (admitted, number) = self.slots.get(tag).map_or((0, 0), |slot| (slot.admitted, slot.number));
-        let now = self.array.now_ns();
+        let (now, pads) = (self.array.now_ns(), request.op == Op::Finish);
+        if pads && admitted == 0 {
+            self.core.end_zone(request);
+        }
         for part in self.core.entries(request).skip(admitted as usize) {
             let incoming = Incoming::new(&part, self.core.queue_of(&part), number, now);
             let joined = self.join(&incoming);
@@ -156,13 +169,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 buffer.entry(slot).waiters.push(tag);
                 self.slots.expect(tag, 1);
             }
-            if let Some(older) = older {
+            if let Some(older) = older.filter(|_| !pads) {
                 self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
             }
             self.entered(slot, incoming.queue);
-            self.core.counters.coalesced += u64::from(joined.is_some() && self.is_buffered);
-            self.core.counters.host_pages_written += 1;
-            self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
+            if pads {
+                self.core.counters.zones.padded_pages += 1;
+            } else {
+                self.core.counters.coalesced += u64::from(joined.is_some() && self.is_buffered);
+                self.core.counters.host_pages_written += 1;
+                self.core.content.stage(Stage::Buffer(slot), number, part.lpn, part.first..part.end);
+            }
             if A::Probe::ON && joined.is_none() {
                 self.show_dirty(slot, part.lpn);
             }

@@ -24,15 +24,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.core.ftl.forgets() {
             return Ok(());
         }
-        if self.core.takes_zone_commands() {
-            if !self.core.admit(request) {
-                return Ok(());
-            }
-            if self.buffer.is_some() {
-                // Writes to the zone that wait for room in the buffer come before it is reset.
-                return self.stall(tag);
-            }
-        }
         self.trim_now(tag, request)
     }
 

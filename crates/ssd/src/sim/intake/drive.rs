@@ -216,6 +216,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             stations: self.stations.clone(),
             background: self.background.clone(),
             trims: self.trims.clone(),
+            zoned: self.zoned.clone(),
             programs: self.programs.clone(),
             ..*self
         })

@@ -22,6 +22,7 @@ mod stations;
 mod steps;
 mod trims;
 mod unbound;
+mod zones;
 
 use std::collections::VecDeque;
 
@@ -48,6 +49,7 @@ use slots::{Slot, Slots};
 use stations::{Stations, Tag};
 use trims::Trims;
 use unbound::Unbound;
+use zones::Zoned;
 
 /// Place of a page that is read.
 pub(super) enum Found {
@@ -99,6 +101,7 @@ pub(super) struct Intake<A, C> {
     stations: Stations,
     background: Background,
     trims: Option<Box<Trims>>,
+    zoned: Zoned,
 }
 
 impl<A: TimePath, C: Content> Intake<A, C> {
@@ -144,6 +147,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             stations,
             background: Background::new(config, core.geometry.total_dies(), core.crews()),
             trims: Trims::new(&config.trim),
+            zoned: Zoned::default(),
             core,
         }
     }
@@ -180,9 +184,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.make_commands(NOBODY, request, number)?;
         let (mut end_ns, parts) = self.array.latest();
         match request.op {
-            Op::Write => self.written_ns = self.written_ns.max(end_ns),
+            Op::Write | Op::Append => self.written_ns = self.written_ns.max(end_ns),
             Op::Flush => end_ns = end_ns.max(self.written_ns),
-            Op::Read | Op::Trim => {}
+            _ => {}
         }
         if arrival.is_none() {
             self.window.leave(end_ns);
@@ -248,9 +252,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             Op::Flush => self.flush(tag),
             _ if is_empty(request) || self.core.refuses(request) => Ok(()),
             Op::Read => self.read(tag, request),
-            Op::Write if self.core.takes_zone_commands() && !self.core.admit(request) => Ok(()),
-            Op::Write => self.write(tag, request),
-            Op::Trim => self.trim(tag, request),
+            Op::Write if !self.core.takes_zone_commands() => self.write(tag, request),
+            Op::Trim if !self.core.takes_zone_commands() => self.trim(tag, request),
+            _ => self.command_zone(tag, request, number),
         }
     }
 

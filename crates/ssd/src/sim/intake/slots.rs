@@ -1,6 +1,6 @@
 //! Outstanding requests, by tag.
 
-use flashweir_trace::{Op, Request};
+use flashweir_trace::Request;
 use serde::{Deserialize, Serialize};
 
 use super::Intake;
@@ -76,7 +76,7 @@ impl Slots {
         slot.order = self.opened;
         self.opened += 1;
         self.under_way += 1;
-        self.writes_under_way += u64::from(slot.request.op == Op::Write);
+        self.writes_under_way += u64::from(slot.request.op.writes());
         if let Some(tag) = self.free.pop() {
             self.all[tag as usize] = slot;
             tag
@@ -130,7 +130,7 @@ impl Slots {
         if slot.outstanding > 0 {
             return false;
         }
-        self.writes_under_way -= u64::from(slot.request.op == Op::Write);
+        self.writes_under_way -= u64::from(slot.request.op.writes());
         self.free.push(tag);
         self.under_way -= 1;
         true
@@ -193,7 +193,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.ends_for_limits(stream, issue_ns);
             }
         }
-        if op == Op::Write && self.buffer.is_none() {
+        if op.writes() && self.buffer.is_none() {
             self.settle_barriers(order);
         }
     }

@@ -211,9 +211,10 @@ impl Event {
     pub fn action_of(what: u32, op: Op, flags: u32) -> u32 {
         let category = match op {
             Op::Read => READ,
-            Op::Write => WRITE,
             Op::Trim => WRITE | DISCARD,
             Op::Flush => FLUSH,
+            // There are no commands to zones (`Encoder::holds`).
+            _ => WRITE,
         };
         let stage = match what {
             COMPLETE => DONE,

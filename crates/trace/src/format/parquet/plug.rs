@@ -81,6 +81,10 @@ impl Encoder for LogEncoder {
         Ok(())
     }
 
+    fn holds(&self, _op: Op) -> bool {
+        true
+    }
+
     fn encode(&mut self, record: &LogRecord, out: &mut Vec<u8>) -> Result<(), String> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.push(record.clone()).and_then(|()| writer.drain(out)).map_err(|error| reason(&error))

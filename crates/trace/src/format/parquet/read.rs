@@ -285,10 +285,9 @@ fn unsigned(field: &'static str, value: i64) -> Result<u64, FieldError> {
 }
 
 fn op(name: &[u8]) -> Result<Op, FieldError> {
-    Op::ALL
-        .into_iter()
-        .find(|op| op.name().as_bytes() == name)
-        .ok_or_else(|| FieldError::new("op", name, "read, write, trim or flush"))
+    Op::ALL.into_iter().find(|op| op.name().as_bytes() == name).ok_or_else(|| {
+        FieldError::new("op", name, "read, write, trim, flush or a command to zones such as append")
+    })
 }
 
 /// Checks that the file declares itself a request log of this version, and has the columns of one.

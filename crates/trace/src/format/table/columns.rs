@@ -288,9 +288,11 @@ impl Digits {
             Ok(Op::Trim)
         } else if is(&["f", "flush", "sync"]) {
             Ok(Op::Flush)
+        } else if let Some(op) = Op::ALL.into_iter().find(|op| op.is_zoned() && is(&[op.name()])) {
+            Ok(op)
         } else {
-            const EXPECTED: &str =
-                "r, w, d, f, read, write, trim, discard, flush, or a SCSI code such as 0x28";
+            const EXPECTED: &str = "r, w, d, f, read, write, trim, discard, flush, append, open, close, finish, reset, \
+                                    offline, or a SCSI code such as 0x28";
             let code = text.strip_prefix(b"0x").and_then(|code| number::hex("op", code).ok());
             code.and_then(op::scsi).ok_or_else(|| FieldError::new("op", text, EXPECTED))
         }

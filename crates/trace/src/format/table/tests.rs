@@ -28,6 +28,17 @@ fn columns_have_units_and_separators() {
 }
 
 #[test]
+fn commands_to_zones_are_words() {
+    let text = "0,append,0,8\n1,Open,64,64\n2,close,64,64\n3,FINISH,64,64\n4,reset,64,64\n5,offline,64,64\n";
+    let (requests, report) = decode(table("time=0,op=1,lba=2,size=3"), text);
+    let found: Vec<_> = requests.iter().map(|request| request.op).collect();
+    assert_eq!(found, [Op::Append, Op::Open, Op::Close, Op::Finish, Op::Reset, Op::Offline]);
+    assert_eq!((requests[1].lba, requests[1].sectors), (64, 64));
+    assert_eq!((report.requests, report.writes, report.zone_commands), (6, 1, 5));
+    assert!(decode_err(table("time=0,op=1,lba=2,size=3"), "0,reset,0,0\n").contains("a length above zero"));
+}
+
+#[test]
 fn columns_are_found_by_their_headings() {
     let spec = "time=Timestamp:us,op=rw,lba=offset:bytes,size=length:bytes,response=rt:us";
     let text = "x,\"timestamp\", rw ,rt,offset,length\n,5,r,2.5,4096,512\n,6,W,,8192,1024\n";
