@@ -17,7 +17,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const MLC: Setting<'static> = ("nand.cell", "mlc");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each rule of the table refuses, in its order.
-const EXAMPLES: [&[&[Setting<'static>]]; 14] = [
+const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
     &[&[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")]],
     &[&[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")]],
     &[&[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")]],
@@ -40,7 +40,6 @@ const EXAMPLES: [&[&[Setting<'static>]]; 14] = [
     &[&[("nand.programs", "one-shot"), MLC, ("ftl.kind", "fast")]],
     &[&[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")]],
     &[&[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")]],
-    &[&[("trim.backlog", "4"), ("clock", "lock-step"), ("buffer.bytes", "64KiB")]],
     &[
         &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("ftl.kind", "fast")],
         &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("slc.kind", "static"), ("nand.cell", "tlc")],

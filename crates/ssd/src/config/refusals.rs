@@ -6,7 +6,6 @@ mod places;
 mod retire;
 mod slc;
 mod tenants;
-mod trim;
 mod zones;
 
 use super::{Config, Engine, bounds};
@@ -35,11 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
 
 fn rows() -> impl Iterator<Item = &'static Row> {
     let all = ROWS.iter().chain(&places::PLACES).chain(&managed::MANAGED);
-    all.chain(&tenants::TENANTS)
-        .chain(&flash::FLASH)
-        .chain(&slc::SLC)
-        .chain(&trim::TRIM)
-        .chain(&retire::RETIRE)
+    all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC).chain(&retire::RETIRE)
 }
 
 static ROWS: [Row; 3] = [

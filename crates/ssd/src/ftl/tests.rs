@@ -201,7 +201,7 @@ fn kast_merges_no_more_data_blocks_than_share_a_log_block() {
 #[test]
 fn direct_translation_programs_a_page_in_its_place() {
     let mut drive = Drive::full(12, &[("ftl.kind", "direct")]);
-    assert_eq!(drive.write(7), (vec![], Written { ppn: 7, old: None }));
+    assert_eq!(drive.write(7), (vec![], over(7, 7)));
     assert_eq!(drive.ftl.trim(Home { unit: 0, key: 7 }, &mut drive.ops), Ok(false));
     assert!(drive.ops.list().is_empty());
 }

@@ -134,7 +134,7 @@ fn parts_smaller_than_the_granularity_keep_their_data() {
 
 #[test]
 fn every_drive_with_a_backlog_reads_what_it_should() {
-    let drives: [&[Setting]; 9] = [
+    let drives: [&[Setting]; 11] = [
         &[],
         &[("buffer.bytes", "16KiB")],
         &[("alloc.kind", "dynamic"), ("sched.kind", "read-first")],
@@ -143,6 +143,14 @@ fn every_drive_with_a_backlog_reads_what_it_should() {
         &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "64"), ("op_ratio", "3"), ("alloc.kind", "dynamic")],
         &[("ftl.kind", "fast"), ("op_ratio", "1")],
         &[("gc.planner", "cycle-filling"), ("buffer.bytes", "16KiB")],
+        &[("clock", "lock-step"), ("gc.planner", "forwarding"), ("buffer.bytes", "16KiB")],
+        &[
+            ("clock", "lock-step"),
+            ("buffer.bytes", "16KiB"),
+            ("ftl.kind", "dftl"),
+            ("ftl.cache_bytes", "128"),
+            ("op_ratio", "2"),
+        ],
         &[
             ("nand.cell", "tlc"),
             ("slc.kind", "static"),

@@ -151,13 +151,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let Some(trims) = &mut self.trims else { return Ok(()) };
         let Some(step) = trims.step.take_if(|step| step.end_ns <= now) else { return Ok(()) };
         for _ in 0..step.pages {
-            if !self.core.forget_first(now, &mut self.array)? {
+            if !self.forget_next()? {
                 break;
             }
             let counts = &mut self.core.counters.trim;
             *(if step.is_must { &mut counts.must } else { &mut counts.idle }) += 1;
         }
-        self.core.flush(now, &mut self.array);
+        if self.stations.has_clock() {
+            self.end_of_map_work()
+        } else {
+            self.core.flush(now, &mut self.array)
+        }
         if <A::Probe as Probe>::ON {
             let urgency = if step.is_must { Urgency::Must } else { Urgency::Idle };
             let (die, start_ns) = (NO_DIE, step.start_ns);
@@ -172,5 +176,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.settle(tag, 1);
         }
         Ok(())
+    }
+
+    /// Forgets the next page of the backlog. With a common clock what that needs of a map on flash is a group, as a TRIM is.
+    fn forget_next(&mut self) -> Result<bool, RunError> {
+        let now = self.array.now_ns();
+        if self.stations.has_clock() {
+            self.forget_next_in_step()
+        } else {
+            self.core.forget_first(now, &mut self.array)
+        }
     }
 }

@@ -99,6 +99,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         self.core.trim(now, None, part, &mut group)
     }
 
+    /// Forgets the next page of the backlog of TRIMs, likewise. Returns whether there was one.
+    #[cold]
+    pub(in crate::sim) fn forget_next_in_step(&mut self) -> Result<bool, RunError> {
+        let now = self.array.now_ns();
+        let mut group = self.stations.groups.fill(&self.array);
+        self.core.forget_first(now, &mut group)
+    }
+
     /// All pages of a TRIM are trimmed, or all of a read looked up.
     pub(in crate::sim) fn end_of_map_work(&mut self) {
         if !self.stations.groups.filling.is_empty() {
