@@ -229,8 +229,8 @@ class Drive:
 
         Returns:
             A numpy record array, in the order of completion: `number`, `issue_ns` (arrival), `complete_ns`,
-            `latency_ns`, `offset` and `length` in bytes, `tenant` (a number), `op`; with `latency_parts`,
-            `host_queue_ns` and so on.
+            `latency_ns`, `offset` (of an append the one that it was given) and `length` in bytes, `tenant` (a number),
+            `op`; with `latency_parts`, `host_queue_ns` and so on.
         """
         import numpy as np
 

@@ -1,6 +1,7 @@
 """Files that are whole or absent: what every text that flashweir writes goes through."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -30,6 +31,9 @@ def write(path: str | os.PathLike[str], text: str) -> None:
             return
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
+            part.touch()
+            if given.exists():
+                shutil.copymode(target, part)
             part.write_text(text, encoding="utf-8", newline="\n")
             part.replace(target)
         finally:

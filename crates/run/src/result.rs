@@ -331,7 +331,7 @@ fn streams(stats: &Stats, workloads: &[Description], alone: Option<&Alone>) -> V
             "latency_histogram_ns": histograms(stats, Some(stream)),
             "alone_latency_us": alone.map(|alone| latencies(alone, Some(stream))),
             "slowdown": alone.map(|_| json!({
-                "all": slowdown(&Op::ALL), "read": slowdown(&[Op::Read]), "write": slowdown(&[Op::Write]),
+                "all": slowdown(&Op::ALL), "read": slowdown(&[Op::Read]), "write": slowdown(&[Op::Write, Op::Append]),
             })),
         });
         (name, described)

@@ -158,7 +158,7 @@ impl Shape {
             return Err(wrong("duration", text, expected));
         }
         let ops = ops.as_deref().map(|text| {
-            let expected = "expected a list of read, write, trim and flush";
+            let expected = "expected a list of operations, such as read,write";
             OpSet::parse(text).map_err(|_| wrong("ops", text, expected))
         });
         if *limit == Some(0) {

@@ -76,6 +76,10 @@ impl PartFile {
         hidden.push(format!(".{}.{}.part", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
         let part = target.with_file_name(hidden);
         let file = File::create(&part).map_err(failed)?;
+        // The permissions of a file that is replaced stay, where its file system has any.
+        if let Ok(there) = std::fs::metadata(&target) {
+            let _ = file.set_permissions(there.permissions());
+        }
         Ok(Self { path: path.to_owned(), part: Some((part, target)), file: Some(open(file)) })
     }
 
@@ -86,10 +90,6 @@ impl PartFile {
         let done = flushed.and_then(|()| {
             self.file = None;
             let Some((part, target)) = &self.part else { return Ok(()) };
-            // Whoever kept others from reading the file that is replaced still does.
-            if let Ok(there) = std::fs::metadata(target) {
-                std::fs::set_permissions(part, there.permissions())?;
-            }
             std::fs::rename(part, target)
         });
         done.map_err(|source| self.error(source))

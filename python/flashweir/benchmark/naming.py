@@ -33,11 +33,11 @@ def model_of(target: str, devices: Path = _BLOCK_DEVICES) -> str | None:
     """
     if not target.startswith("/"):
         return None
-    place = Path(target).resolve()
+    place = Path(os.path.realpath(target))
     try:
         if not stat.S_ISBLK(place.stat().st_mode):
             return None
-        entry = (devices / place.name).resolve()
+        entry = Path(os.path.realpath(devices / place.name))
         drive = entry.parent if (entry / "partition").exists() else entry
         text = (drive / "device" / "model").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -50,10 +50,13 @@ def labels(results: Sequence[Mapping[str, Any]], files: Sequence[str | os.PathLi
     """Name of each drive: its own, or that of its file without the suffix; with both where two have the same."""
     of_files = names_of([Path(file) for file in files])
     own = [str(result.get("name", "")) for result in results]
-    return [
-        file if not name else name if own.count(name) == 1 and name not in of_files else f"{name} ({file})"
-        for name, file in zip(own, of_files, strict=True)
-    ]
+
+    def is_alone(at: int) -> bool:
+        others = [*own[:at], *own[at + 1 :], *of_files[:at], *of_files[at + 1 :]]
+        return own[at] not in others
+
+    named = zip(own, of_files, strict=True)
+    return [file if not name else name if is_alone(at) else f"{name} ({file})" for at, (name, file) in enumerate(named)]
 
 
 def label(result: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ Only = Annotated[
         "text",
         "Only these operations, such as read,write.",
         doc='only these operations, such as `"read,write"`.',
-        row="only these of `read,write,trim,flush`",
+        row="only these operations: `read`, `write`, `trim`, `flush`, and those of zones, such as `append`",
         metavar="OPS",
     ),
 ]

@@ -41,7 +41,7 @@ def measured(
         "simulated_s": seconds,
         "iops": iops,
         "bandwidth_mib_s": mib_s,
-        "latency_us": {name: latencies.get(name, nothing()) for name in _OPERATIONS},
+        "latency_us": {**{name: nothing() for name in _OPERATIONS}, **latencies},
         "latency_histogram_ns": dict(histograms or {}),
         "write_amplification": None,
         "flash": {},

@@ -48,7 +48,7 @@ class Breakdown(Section):
         Field(
             "until data were in the drive's memory (`firmware.memory_time`), and the wait for room in the write buffer;"
             " with `buffer.ack=flash` also in the buffer, until its last page was"
-            " dispatched to a die; of a flush, until the buffer held no earlier page",
+            " dispatched to a die; of a flush or a finish, until the buffer held no earlier page",
             "us",
         ),
     ]
@@ -223,3 +223,9 @@ class Tails(Section):
     write: Annotated[Tail, Field("the slowest writes", optional=True, below="the-slowest-requests")]
     trim: Annotated[Tail, Field("the slowest discards", optional=True, below="the-slowest-requests")]
     flush: Annotated[Tail, Field("the slowest flushes", optional=True, below="the-slowest-requests")]
+    append: Annotated[Tail, Field("the slowest appends", optional=True, below="the-slowest-requests")]
+    open: Annotated[Tail, Field("the slowest openings of zones", optional=True, below="the-slowest-requests")]
+    close: Annotated[Tail, Field("the slowest closings of zones", optional=True, below="the-slowest-requests")]
+    finish: Annotated[Tail, Field("the slowest finishes of zones", optional=True, below="the-slowest-requests")]
+    reset: Annotated[Tail, Field("the slowest resets of zones", optional=True, below="the-slowest-requests")]
+    offline: Annotated[Tail, Field("the slowest offline commands", optional=True, below="the-slowest-requests")]

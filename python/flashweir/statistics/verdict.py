@@ -4,8 +4,8 @@ import math
 from typing import Literal
 
 from flashweir.statistics.intervals import Difference
+from flashweir.submission import OPERATIONS
 
-_OPERATIONS = ("read", "write", "trim", "flush")
 _LATENCIES = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
 # Desired direction of each metric; metrics that are not listed are neither good nor bad.
@@ -24,7 +24,7 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
     "wear.mean": "lower",
     "wear.max": "lower",
     "wear.stddev": "lower",
-    **{f"latency_us.{operation}.{name}": "lower" for operation in _OPERATIONS for name in _LATENCIES},
+    **{f"latency_us.{operation}.{name}": "lower" for operation in OPERATIONS for name in _LATENCIES},
 }
 
 _MAX_DECIMALS = 9

@@ -66,6 +66,26 @@ def test_commands_to_zones_go_to_a_drive_of_zones() -> None:
     assert result["latency_us"]["append"]["count"] == 1
 
 
+@pytest.mark.parametrize("more", [{}, {"buffer.bytes": "64KiB"}, {"host.link": "pcie3x4"}])
+def test_the_completion_of_an_append_says_where_its_data_went(more: dict[str, Any]) -> None:
+    zone = 16 * 4096
+    settings = {"ftl.kind": "zones", "ftl.host": "none", "capacity": 4 * zone, "pages_per_block": 16, "op_ratio": 1}
+    stepped = Drive(set={**settings, **more}, latency_parts=True)
+    stepped.submit(op=["append", "append", "append", "append"], offset=[0, zone, 0, zone + 4096], length=8192)
+    stepped.drain()
+    done = sorted(stepped.poll(), key=lambda one: one["number"])
+    # The last one names no zone: it fails, and keeps its address.
+    assert [int(one["offset"]) for one in done] == [0, zone, 8192, zone + 4096]
+    stepped.submit(op="finish", offset=0, length=zone)
+    stepped.drain()
+    (finish,) = stepped.poll()
+    assert finish["latency_ns"] > 0
+    assert finish["host_queue_ns"] == 0
+    if "buffer.bytes" in more:
+        assert finish["buffer_ns"] > 0
+    stepped.finish()
+
+
 def test_other_wrong_calls_say_what_is_right() -> None:
     stepped = drive()
     stepped.advance_to(1000)

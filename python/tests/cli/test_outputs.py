@@ -344,3 +344,11 @@ def test_quiet_prints_outputs_alone(made: Path) -> None:
     assert run.json()["requests"] == 200
     assert run.err == ""
     assert "no such kind" in refused("simulate", "nonsense:count=1", "-q")
+
+
+def test_an_output_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    whole.write(path, "new")
+    assert (path.read_text(encoding="utf-8"), path.stat().st_mode & 0o777) == ("new", 0o600)

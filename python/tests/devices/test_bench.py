@@ -385,3 +385,23 @@ def test_workloads_that_a_buffer_may_hold_are_said(tmp_path: Path) -> None:
     assert (quiet.err, quiet.json()["warnings"]) == ("", [])
     assert "plain sweeps" in scores.warnings([{"suite": "plain", "name": "random-4k", "bytes": 1}], 0.02)[0]
     assert scores.warnings([{"suite": "gc", "name": "email", "bytes": scores.LITTLE}], 0.5) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "expected"),
+    [
+        (["wd"], ["wd.json"], ["wd"]),
+        (["x", "x"], ["a.json", "b.json"], ["x (a)", "x (b)"]),
+        (["b", ""], ["a.json", "b.json"], ["b (a)", "b"]),
+        (["", "y"], ["a.json", "b.json"], ["a", "y"]),
+    ],
+)
+def test_drives_are_told_apart_by_name_and_file(names: list[str], files: list[str], expected: list[str]) -> None:
+    results = [{"name": name} if name else {} for name in names]
+    assert naming.labels(results, files) == expected
+
+
+def test_a_target_that_leads_to_itself_has_no_model(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert naming.model_of(str(loop)) is None

@@ -157,7 +157,14 @@ impl Characterizer {
             Op::Read => (&mut self.reads, &mut stretch.reads),
             Op::Write => (&mut self.writes, &mut stretch.writes),
             // Of an append only its zone is known.
-            _ => {
+            Op::Trim
+            | Op::Flush
+            | Op::Append
+            | Op::Open
+            | Op::Close
+            | Op::Finish
+            | Op::Reset
+            | Op::Offline => {
                 stretch.others += 1;
                 self.trims += u64::from(request.op == Op::Trim);
                 self.flushes += u64::from(request.op == Op::Flush);

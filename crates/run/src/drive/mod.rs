@@ -57,7 +57,7 @@ pub struct Completion {
     pub issue_ns: u64,
     /// When it completed, ns.
     pub end_ns: u64,
-    /// First sector.
+    /// First sector; of an append that did not fail the one that it was given.
     pub lba: u64,
     /// Length, sectors.
     pub sectors: u32,

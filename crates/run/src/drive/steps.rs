@@ -229,7 +229,7 @@ impl Drive {
                 number,
                 issue_ns: done.issue_ns - waited_ns,
                 end_ns: done.issue_ns + done.latency_ns,
-                lba,
+                lba: done.appended_lba.unwrap_or(lba),
                 sectors: done.sectors,
                 stream: done.stream,
                 op: done.op,

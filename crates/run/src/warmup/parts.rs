@@ -111,7 +111,7 @@ pub(super) struct Parts {
     /// The first request of the last one.
     last: u64,
     all: Vec<Part>,
-    /// Latencies of the last part: four of them a stream.
+    /// Latencies of the last part: one an operation and stream.
     growing: Vec<Dense>,
     /// Completions of earlier parts, until they are sorted in.
     late: Vec<Completion>,

@@ -145,10 +145,11 @@ impl Windows {
         let each = |of: &dyn Fn(&Window, u64, u64) -> Value| -> Value {
             self.all.iter().zip(&ends).map(|(window, (end, programs))| of(window, *end, *programs)).collect()
         };
-        let latency = |op: Op| {
+        let latency = |ops: &[Op]| {
             each(&|window, _, _| {
-                let count = window.requests[op as usize] as f64;
-                ratio(window.latency_ns[op as usize] as f64 / 1000.0, count)
+                let time_ns: u128 = ops.iter().map(|op| window.latency_ns[*op as usize]).sum();
+                let count: u64 = ops.iter().map(|op| window.requests[*op as usize]).sum();
+                ratio(time_ns as f64 / 1000.0, count as f64)
             })
         };
         json!({
@@ -156,7 +157,7 @@ impl Windows {
             "end_s": each(&|_, end, _| json!(seconds(end))),
             "requests": each(&|window, _, _| json!(window.requests())),
             "iops": each(&|window, end, _| ratio(window.requests() as f64, seconds(end - window.start_ns))),
-            "latency_us": {"read": latency(Op::Read), "write": latency(Op::Write)},
+            "latency_us": {"read": latency(&[Op::Read]), "write": latency(&[Op::Write, Op::Append])},
             "write_amplification": each(&|window, _, programs| {
                 ratio(((programs - window.programs) * page_bytes) as f64, window.written_bytes as f64)
             }),

@@ -327,9 +327,9 @@ fn settings_of_schedulers_say_what_they_expect() {
         ("sched.bus_reads_first", "sched.kind=suspend"),
     ] {
         // Of another policy it has no effect, which the result notes; a wrong value is refused all the same.
-        assert_eq!(with("read-first", key, if key.ends_with("first") { "true" } else { "3" }), None);
-        let layer =
-            Layer::from_assignments("--set", [(key, if key.ends_with("first") { "true" } else { "3" })]);
+        let value = if key.ends_with("first") { "true" } else { "3" };
+        assert_eq!(with("read-first", key, value), None);
+        let layer = Layer::from_assignments("--set", [(key, value)]);
         let (_, notes) = resolve_noting(&[layer]).expect("legal");
         assert_eq!(notes[0].reason, format!("it acts only with {acts}"));
         let wrong = with("read-first", key, "-1").expect("no value of it");

@@ -141,21 +141,33 @@ fn apply(mut config: Config, layer: &Layer, waiting: &mut Waiting) -> Result<Con
     // Policies first, because other keys exist only with some of them.
     let is_policy = |key: &str| keys::find(key).is_some_and(|key| key.is_policy);
     let (choices, others): (Vec<_>, Vec<_>) = layer.settings.iter().partition(|(key, _)| is_policy(key));
+    let before = std::mem::take(waiting);
     for (key, value) in choices {
         set_or_wait(&mut config, &layer.origin, (key, value), waiting)?;
     }
-    for (key, (origin, value)) in std::mem::take(waiting) {
+    for (key, (origin, value)) in before {
         if !layer.settings.contains_key(&key) {
             set_or_wait(&mut config, &origin, (&key, &value), waiting)?;
         }
     }
-    if set_all(&mut config, &others).is_some() {
-        return Ok(config);
-    }
-    for (key, value) in others {
+    let (there, missing): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|(key, _)| owner_elsewhere(&config, key).is_none());
+    for (key, value) in missing {
         set_or_wait(&mut config, &layer.origin, (key, value), waiting)?;
     }
+    if set_all(&mut config, &there).is_none() {
+        for (key, value) in there {
+            set(&mut config, &layer.origin, key, value)?;
+        }
+    }
     Ok(config)
+}
+
+/// The policy and the choice that a key belongs to, if another one is chosen.
+fn owner_elsewhere(config: &Config, key: &str) -> Option<&'static (String, String)> {
+    let owner = keys::find(key)?.acts_with.as_ref()?;
+    let is_there = locate(&mut sections::table(config, &[section_of(key)]), key).is_some();
+    (!is_there).then_some(owner)
 }
 
 /// Changes one key, or lets it wait if it belongs to a policy that is not chosen: its value must be one that it may have then.
@@ -165,9 +177,7 @@ fn set_or_wait(
     (key, value): (&str, &Value),
     waiting: &mut Waiting,
 ) -> Result<(), ConfigError> {
-    let owner = keys::find(key).and_then(|key| key.acts_with.as_ref());
-    let is_there = || locate(&mut sections::table(config, &[section_of(key)]), key).is_some();
-    let Some((policy, choice)) = owner.filter(|_| !is_there()) else {
+    let Some((policy, choice)) = owner_elsewhere(config, key) else {
         return set(config, origin, key, value);
     };
     let mut chosen = config.clone();

@@ -1,4 +1,5 @@
-//! Rules of zones: each program, reset, TRIM and command to a zone is a command to a zoned namespace, which refuses what a real one would.
+//! Rules of zones: each program, reset, TRIM and managing command goes to a zoned namespace, which refuses what a real one
+//! would.
 //!
 //! Without a layer of the host ([`FtlConfig::is_zoned`]) requests are checked when the drive takes them ([`Core::admit`]): one that
 //! breaks a rule fails, and does nothing. With the host's log what that layer does is checked as it does it; it keeps the rules, so a
@@ -163,7 +164,7 @@ impl ZoneRules {
                     sectors: request.sectors - written as u32,
                     ..*request
                 };
-                Ok((self.finish == Finish::Pad).then_some(work))
+                Ok(Some(work))
             }
             _ => Ok(None),
         }
@@ -184,14 +185,20 @@ impl<C: Content> Core<C> {
         let Some(rules) = &mut self.zones else { return Some(*request) };
         let (closed, counts) = (rules.table.closed(), &mut self.counters.zones);
         let outcome = rules.take(request, self.page_sectors.get(), counts);
+        let marks = request.op == Op::Finish && rules.finish == Finish::Mark;
         counts.closed += rules.table.closed() - closed;
-        outcome.unwrap_or_else(|status| {
+        let work = outcome.unwrap_or_else(|status| {
             counts.refuse(status);
             if request.op.writes() {
                 counts.refused_bytes += request.bytes();
             }
             None
-        })
+        });
+        if let Some(work) = work.filter(|_| marks) {
+            self.end_zone(&work);
+            return None;
+        }
+        work
     }
 
     /// The turn of a finish: its zone has no data from the first page on that it pads.

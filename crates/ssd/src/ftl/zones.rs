@@ -206,7 +206,7 @@ impl ZoneFtl {
             let cells = unit.written.iter().enumerate().map(move |(block, written)| BlockCell {
                 blocks: 1,
                 free: (*written == 0).into(),
-                open: (1..last).contains(written).into(),
+                open: ((1..last).contains(written) && unit.ends[block] == last).into(),
                 valid: unit.data_of(block).into(),
                 erases: unit.erases[block].into(),
             });

@@ -43,7 +43,7 @@ pub(crate) trait TimePath: Executor {
     /// Commands that a die was handed so far, where fences are used.
     fn handed(&self, die: u32) -> u64;
     /// A die that was handed commands, or has done some, since it was last returned; each die at first. Where fences are used.
-    fn next_news(&mut self) -> Option<u32>;
+    fn next_changed_die(&mut self) -> Option<u32>;
     /// True if dies have commands that are not done.
     fn is_busy(&self, dies: impl Iterator<Item = u32>) -> bool;
     /// Hands a command to its die at `time_ns`.

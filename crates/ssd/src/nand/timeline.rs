@@ -336,7 +336,7 @@ impl<P: Probe> TimePath for Timeline<P> {
         self.ended.push(Reverse((free_ns.max(self.now_ns), tag, Parts::default())));
     }
 
-    fn next_news(&mut self) -> Option<u32> {
+    fn next_changed_die(&mut self) -> Option<u32> {
         None
     }
 

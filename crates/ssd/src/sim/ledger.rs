@@ -1,5 +1,7 @@
 //! Ledger of both time paths: requests, their latencies, and the end of the run.
 
+use std::collections::BTreeMap;
+
 use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,8 @@ pub(super) struct Ledger {
     pub(super) end_ns: u64,
     /// Requests that ended since they were last taken, if they are kept: their latencies are then the caller's to count.
     pub(super) completions: Option<Vec<Completion>>,
+    /// First sectors that appends under way were given, by number, where completions are kept.
+    appended: BTreeMap<u64, u64>,
     /// Where latencies went, if that is asked for.
     pub(super) parts: Option<LatencyParts>,
     /// True if writes wait in a buffer before they go to flash.
@@ -62,6 +66,7 @@ impl Ledger {
             taken: 0,
             end_ns: 0,
             completions: None,
+            appended: BTreeMap::new(),
             parts: None,
             buffered: config.buffer.bytes.0 > 0,
             capacity_sectors,
@@ -101,6 +106,13 @@ impl Ledger {
         Ok(Some(self.last_arrival_ns))
     }
 
+    /// An append is written from this sector on; of several parts of it the first one says where.
+    pub(super) fn append(&mut self, number: u64, lba: u64) {
+        if self.completions.is_some() {
+            self.appended.entry(number).or_insert(lba);
+        }
+    }
+
     /// A request is done. `parts`: where the time of the command that was done last went, if it waited for any.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "what is known of a request when it ends")]
@@ -119,7 +131,7 @@ impl Ledger {
         let latency_ns = completion_ns - issue_ns;
         let Request { sectors, stream, op, .. } = *request;
         self.streams.record(stream, op, request.bytes(), issue_ns, completion_ns);
-        let buffered = self.buffered && (op.writes() || op == Op::Flush);
+        let buffered = self.buffered && (op.writes() || matches!(op, Op::Flush | Op::Finish));
         let is_followed = self.parts.is_some();
         if let Some(sums) = &mut self.parts {
             sums.add_request(op, parts, buffered, latency_ns);
@@ -132,6 +144,7 @@ impl Ledger {
                     number,
                     issue_ns,
                     latency_ns,
+                    appended_lba: if op == Op::Append { self.appended.remove(&number) } else { None },
                     sectors,
                     stream,
                     op,

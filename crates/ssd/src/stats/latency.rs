@@ -56,7 +56,7 @@ impl Series {
 /// Latencies of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Four of them (read, write, trim, flush) a stream, made when first needed.
+    /// One an operation and stream, made when first needed.
     series: Vec<Option<Box<Series>>>,
 }
 

@@ -275,6 +275,8 @@ pub struct Completion {
     pub issue_ns: u64,
     /// From issue to completion, ns.
     pub latency_ns: u64,
+    /// First sector that it was given, if it is an append that did not fail.
+    pub appended_lba: Option<u64>,
     /// Its length, sectors.
     pub sectors: u32,
     /// Its stream.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The requests of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamUse {
-    /// Requests that completed, by operation: read, write, trim, flush.
+    /// Requests that completed, by operation.
     pub requests: [u64; Op::COUNT],
     /// Bytes that they asked for, by operation.
     pub bytes: [u64; Op::COUNT],

@@ -28,7 +28,7 @@ pub(super) const PLACEMENT: [NoEffect; 8] = [
     },
     NoEffect {
         keys: "gc.victims_of=group, ftl.classifier, ftl.groups, ftl.isolated",
-        reason: "there is one group, or age-groups, which chooses by itself",
+        reason: "ftl.classifier makes one group, or is age-groups, which chooses its own victims",
         applies: |config| config.gc.victims_of == VictimsOf::Group && pools(config) == 1,
         clear: |config| config.gc.victims_of = VictimsOf::All,
     },
@@ -40,7 +40,7 @@ pub(super) const PLACEMENT: [NoEffect; 8] = [
     },
     NoEffect {
         keys: "gc.shares, ftl.classifier, ftl.groups",
-        reason: "further shares are of groups that there are none of",
+        reason: "there are more shares than groups: the rest is left out",
         applies: |config| config.gc.shares.given() > pools(config) as usize,
         clear: |config| config.gc.shares.truncate(pools(config) as usize),
     },

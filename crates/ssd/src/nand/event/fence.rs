@@ -12,8 +12,8 @@ use crate::stats::Parts;
 pub(super) struct Fences {
     /// Empty where nobody asks.
     dies: Vec<Counts>,
-    /// Dies that were handed commands, or have done some, since somebody asked: a bit each.
-    news: Vec<u64>,
+    /// Dies that were handed commands, or have done some, since they were last returned: a bit each.
+    changed: Vec<u64>,
     /// Commands of all dies that are not done.
     under_way: u64,
     /// Tags of fences around several dies, each with the dies that have not reached it: a few at most.
@@ -62,11 +62,11 @@ struct Fence {
 
 impl Fences {
     pub(super) fn new(dies: usize) -> Self {
-        let mut news = vec![0; dies.div_ceil(64)];
+        let mut changed = vec![0; dies.div_ceil(64)];
         for die in 0..dies {
-            news[die / 64] |= 1 << (die % 64);
+            changed[die / 64] |= 1 << (die % 64);
         }
-        Self { dies: vec![Counts::default(); dies], news, ..Self::default() }
+        Self { dies: vec![Counts::default(); dies], changed, ..Self::default() }
     }
 
     #[inline]
@@ -85,16 +85,16 @@ impl Fences {
         let Some(counts) = self.dies.get_mut(die as usize) else { return 0 };
         counts.submitted += 1;
         self.under_way += 1;
-        self.news[die as usize / 64] |= 1 << (die % 64);
+        self.changed[die as usize / 64] |= 1 << (die % 64);
         counts.submitted
     }
 
-    /// A die that was handed commands, or has done some, since it was last returned; each die at first. None where nobody asks.
+    /// A die that was handed commands, or has done some, since it was last returned; each die at first. None without fences.
     #[inline]
-    pub(super) fn next_news(&mut self) -> Option<u32> {
-        let word = self.news.iter().position(|bits| *bits != 0)?;
-        let bit = self.news[word].trailing_zeros();
-        self.news[word] &= self.news[word] - 1;
+    pub(super) fn next_changed_die(&mut self) -> Option<u32> {
+        let word = self.changed.iter().position(|bits| *bits != 0)?;
+        let bit = self.changed[word].trailing_zeros();
+        self.changed[word] &= self.changed[word] - 1;
         Some(word as u32 * 64 + bit)
     }
 }
@@ -106,8 +106,8 @@ impl<P: Probe> Events<P> {
         let of_die = &self.dies[die as usize];
         let active = if unloads { &of_die.unloading } else { &of_die.current };
         let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
-        let Fences { dies, news, left, under_way, .. } = &mut self.fences;
-        news[die as usize / 64] |= 1 << (die % 64);
+        let Fences { dies, changed, left, under_way, .. } = &mut self.fences;
+        changed[die as usize / 64] |= 1 << (die % 64);
         let counts = &mut dies[die as usize];
         counts.done += 1;
         *under_way -= 1;

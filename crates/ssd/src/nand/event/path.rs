@@ -93,8 +93,8 @@ impl<P: Probe> TimePath for Events<P> {
         self.fences.handed(die)
     }
 
-    fn next_news(&mut self) -> Option<u32> {
-        self.fences.next_news()
+    fn next_changed_die(&mut self) -> Option<u32> {
+        self.fences.next_changed_die()
     }
 
     fn is_busy(&self, dies: impl Iterator<Item = u32>) -> bool {

@@ -179,7 +179,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn look_around(&mut self) {
         let now = self.array.now_ns();
         self.background.due_ns = None;
-        while let Some(die) = self.array.next_news() {
+        while let Some(die) = self.array.next_changed_die() {
             let Some(watch) = self.background.dies.get_mut(die as usize) else { continue };
             let handed = self.array.handed(die);
             if handed != watch.handed {
@@ -196,6 +196,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Asks if pages are to leave the buffer.
     fn look_at_buffer(&mut self) {
         if !self.background.policies.as_ref().is_some_and(task::Background::destages_ahead) {
+            self.background.destages_before = None;
             return;
         }
         let idle_since_ns = self.idle_since_ns(0..self.core.geometry.total_dies());

@@ -10,8 +10,8 @@ use crate::content::Content;
 use crate::error::RunError;
 use crate::nand::TimePath;
 
-/// Work for requests that take their turn before the buffer, where it is not what they say: by tag, the write that an append
-/// becomes, and the pages that a finish pads.
+/// Work of stalled requests that differs from the request, by tag: the write that an append becomes, and the pages that a finish
+/// pads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Zoned(BTreeMap<u32, Request>);
 
@@ -40,6 +40,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return Err(RunError::NotZoned { number: number + 1, op: request.op.name() });
         }
         let Some(work) = self.core.admit(request) else { return Ok(()) };
+        if request.op == Op::Append {
+            self.ledger.append(number, work.lba);
+        }
         if self.buffer.is_some() {
             // Writes to the zone that wait for room in the buffer come before it is finished or reset.
             if matches!(request.op, Op::Append | Op::Finish) {
