@@ -294,7 +294,7 @@ fn options_of_a_tenant_that_make_no_sense_are_said_in_one_line() {
         ),
         (of("time_scale = nan"), "tenants.a: time_scale = null: expected a text or a number"),
         (of("start = \"soon\""), "tenants.a: start \"soon\": expected a time"),
-        (of("ops = \"reads\""), "tenants.a: ops \"reads\": expected a list of read"),
+        (of("ops = \"reads\""), "tenants.a: ops \"reads\": expected a list of operations"),
         (of("limit = 0"), "tenants.a: limit 0: expected at least 1"),
         (of("limit = \"3\""), "tenants.a: limit = \"3\": expected a whole number"),
         (of("align = \"end\""), "tenants.a: align \"end\": expected start or clock"),

@@ -155,26 +155,6 @@ def test_drives_are_named_as_their_owner_calls_them(tmp_path: Path, both: tuple[
     assert "--name 'a\\tb': expected a name without control characters" in refused("bench", DRIVE, "--name", "a\tb")
 
 
-def test_the_model_of_a_block_device_is_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a partition that of its drive; a file has none."""
-    drive = tmp_path / "devices" / "nvme0n1"
-    (drive / "device").mkdir(parents=True)
-    (drive / "device" / "model").write_text("Some SSD  2TB \n", encoding="utf-8")
-    (drive / "nvme0n1p1").mkdir()
-    (drive / "nvme0n1p1" / "partition").write_text("1\n", encoding="utf-8")
-    classes = tmp_path / "class"
-    classes.mkdir()
-    for name, place in (("nvme0n1", drive), ("nvme0n1p1", drive / "nvme0n1p1")):
-        (classes / name).symlink_to(place)
-        (tmp_path / name).write_text("", encoding="utf-8")
-    assert naming.model_of(str(tmp_path / "nvme0n1"), classes) is None, "a file"
-    assert naming.model_of("sim:tlc", classes) is None
-    monkeypatch.setattr("stat.S_ISBLK", lambda _: True)
-    assert naming.model_of(str(tmp_path / "nvme0n1"), classes) == "Some SSD 2TB"
-    assert naming.model_of(str(tmp_path / "nvme0n1p1"), classes) == "Some SSD 2TB"
-    assert naming.model_of(str(tmp_path / "loop0"), classes) is None
-
-
 def test_management_is_said_in_words(both: tuple[Path, Path]) -> None:
     good, worse = map(comparing.read, both)
     assert all("even" in showing.verdict(one) for one in good["workloads"] if one["suite"] != "plain")
@@ -385,23 +365,3 @@ def test_workloads_that_a_buffer_may_hold_are_said(tmp_path: Path) -> None:
     assert (quiet.err, quiet.json()["warnings"]) == ("", [])
     assert "plain sweeps" in scores.warnings([{"suite": "plain", "name": "random-4k", "bytes": 1}], 0.02)[0]
     assert scores.warnings([{"suite": "gc", "name": "email", "bytes": scores.LITTLE}], 0.5) == []
-
-
-@pytest.mark.parametrize(
-    ("names", "files", "expected"),
-    [
-        (["wd"], ["wd.json"], ["wd"]),
-        (["x", "x"], ["a.json", "b.json"], ["x (a)", "x (b)"]),
-        (["b", ""], ["a.json", "b.json"], ["b (a)", "b"]),
-        (["", "y"], ["a.json", "b.json"], ["a", "y"]),
-    ],
-)
-def test_drives_are_told_apart_by_name_and_file(names: list[str], files: list[str], expected: list[str]) -> None:
-    results = [{"name": name} if name else {} for name in names]
-    assert naming.labels(results, files) == expected
-
-
-def test_a_target_that_leads_to_itself_has_no_model(tmp_path: Path) -> None:
-    loop = tmp_path / "loop"
-    loop.symlink_to(loop)
-    assert naming.model_of(str(loop)) is None

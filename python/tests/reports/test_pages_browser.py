@@ -28,7 +28,7 @@ FIGURES = {
 FIRST = {
     "character": "Suite ",
     "bench": "sim:slc-2006",
-    "compared": "drive 1 has the best score",
+    "compared": "good has the best score",
     "diagnosis": "Write buffer is bad",
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Ledger {
     pub(super) end_ns: u64,
     /// Requests that ended since they were last taken, if they are kept: their latencies are then the caller's to count.
     pub(super) completions: Option<Vec<Completion>>,
-    /// First sectors that appends under way were given, by number, where completions are kept.
+    /// First sectors that outstanding appends were given, by number, where completions are kept.
     appended: BTreeMap<u64, u64>,
     /// Where latencies went, if that is asked for.
     pub(super) parts: Option<LatencyParts>,
