@@ -314,20 +314,20 @@ mod tests {
 
     #[test]
     fn a_key_of_a_policy_that_is_not_chosen_waits_for_it_or_has_no_effect() {
-        let noted = |sets: &[&[(&str, &str)]]| {
+        let resolved = |sets: &[&[(&str, &str)]]| {
             let layers: Vec<_> =
                 sets.iter().map(|sets| Layer::from_assignments("--set", sets.iter().copied())).collect();
             resolve_noting(&layers).expect("legal")
         };
-        let (config, notes) = noted(&[&[("gc.choices", "4")]]);
+        let (config, notes) = resolved(&[&[("gc.choices", "4")]]);
         assert_eq!(config, Config::default());
         let reason = "it acts only with gc.victim=d-choices".into();
         assert_eq!(notes, [Ineffective { keys: "gc.choices".into(), reason }]);
         // A later layer chooses the policy, and may say otherwise.
-        let (config, notes) = noted(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices")]]);
+        let (config, notes) = resolved(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices")]]);
         assert_eq!((config.gc.victim.clone(), notes), (d_choices("4").gc.victim, vec![]));
         let (config, _) =
-            noted(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices"), ("gc.choices", "5")]]);
+            resolved(&[&[("gc.choices", "4")], &[("gc.victim", "d-choices"), ("gc.choices", "5")]]);
         assert_eq!(config, d_choices("5"));
         // Its value is looked at all the same.
         let wrong = resolve_sets(&[("gc.choices", "0")]).expect_err("out of range").to_string();

@@ -158,9 +158,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             *(if step.is_must { &mut counts.must } else { &mut counts.idle }) += 1;
         }
         if self.stations.has_clock() {
-            self.end_of_map_work()
+            self.end_of_map_work();
         } else {
-            self.core.flush(now, &mut self.array)
+            self.core.flush(now, &mut self.array);
         }
         if <A::Probe as Probe>::ON {
             let urgency = if step.is_must { Urgency::Must } else { Urgency::Idle };
