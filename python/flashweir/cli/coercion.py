@@ -17,7 +17,7 @@ from flashweir._native import ConfigError
 _WHOLE = re.compile(r"[0-9]{1,20}")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _UNKNOWN = object()
-# Limits from here on are those of 64 bits, which nobody meets.
+# Limits from here on are those of 64 bits, beyond any real value.
 _MAX = 2**63 - 1
 
 

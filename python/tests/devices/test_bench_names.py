@@ -1,4 +1,4 @@
-"""Names of drives in benchmarks: their models, their files, and ways to tell them apart."""
+"""Names of drives in benchmarks: their own, their models, and their files where names are the same."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_the_model_of_a_block_device_is_its_name(tmp_path: Path, monkeypatch: py
         (["", "y"], ["a.json", "b.json"], ["a", "y"]),
     ],
 )
-def test_drives_are_told_apart_by_name_and_file(names: list[str], files: list[str], expected: list[str]) -> None:
+def test_a_drive_has_its_name_and_its_file_where_others_have_the_same(names: list[str], files: list[str], expected: list[str]) -> None:
     results = [{"name": name} if name else {} for name in names]
     assert naming.labels(results, files) == expected
 

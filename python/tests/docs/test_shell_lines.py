@@ -13,7 +13,7 @@ WITH_LINES = [page for page, lines in BY_PAGE.items() if any(line.exception is N
 
 
 @pytest.mark.parametrize("page", WITH_LINES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_lines_run(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     for name in ("traces", "experiments", "research", "scripts"):
         (tmp_path / name).symlink_to(ROOT / name)
     for line in BY_PAGE[page]:
