@@ -36,7 +36,7 @@ def test_the_model_of_a_block_device_is_its_name(tmp_path: Path, monkeypatch: py
         (["", "y"], ["a.json", "b.json"], ["a", "y"]),
     ],
 )
-def test_a_drive_has_its_name_and_its_file_where_others_have_the_same(names: list[str], files: list[str], expected: list[str]) -> None:
+def test_equal_names_of_drives_get_their_files(names: list[str], files: list[str], expected: list[str]) -> None:
     results = [{"name": name} if name else {} for name in names]
     assert naming.labels(results, files) == expected
 
