@@ -1,9 +1,10 @@
-"""Reads of a drive in closed form, in a thousandth of the time of a simulation.
+"""Latencies of a drive in closed form, in a thousandth of the time of a simulation.
 
 Reads go first, so that a read waits for the command that its die is busy with and hardly for other reads (the residual
 life of renewal theory): for the rest of it, or for the time to suspend it. A die is busy for the share of the highest
-rate that is written. A search goes on in this form; simulations correct and judge it, and know queues, front ends and
-collections that this form does not.
+rate that is written. Reads and writes wait for the firmware, which takes the same time for each (queues.py); a write is
+complete in the buffer, whose room this form does not know. A search goes on in this form; simulations correct and
+judge it, and know queues of dies, front ends and collections that this form does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError, FlashweirError
-from flashweir.fitting import amplification, evaluation, small
+from flashweir.fitting import amplification, evaluation, queues, small
 from flashweir.fitting.points import Measurements, Point, Stream, Workload
 from flashweir.fitting.space import SPREAD, Solved, by_page_type
 from flashweir.fitting.traffic import rate_of
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[np.float64]
 
-METRICS = ("read_mean", "read_p50", "read_p99", "read_p999", "write_p50")
+METRICS = ("read_mean", "read_p50", "read_p99", "read_p999", "write_mean", "write_p50", "write_p99")
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 # The grid of latencies: 2 us up to 6 ms.
 _STEP_NS, _CELLS = 2_000, 3_000
-_LINK_NS = 1_100.0
+# Data and commands of 4 KiB on the link.
+_READ_LINK_NS, _WRITE_LINK_NS = 1_100.0, 570.0
+_SECOND_NS = 1e9
 _SPARES = (0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.8, 1.2)
 
 
@@ -56,7 +60,8 @@ class Form:
         self._solved = solved
         self._base = base
         self._seed = seed
-        self._highest = _writes(full, full.measured.get("iops", 0.0)) if full is not None else 0.0
+        self._requests = full.measured.get("iops", 0.0) if full is not None else 0.0
+        self._highest = _writes(full, self._requests) if full is not None else 0.0
         self.points = [
             point
             for point in evaluation.fitted(measurements)
@@ -69,12 +74,13 @@ class Form:
         return self._highest > 0 and len(self.points) > 1
 
     def predict(self, settings: Mapping[str, object]) -> dict[str, dict[str, float]]:
-        """Metrics by the id of each point; nothing for a drive whose programs would take no time."""
+        """Metrics by the id of each point; nothing for a drive that can't do the highest rate."""
         die, read_ns = self._die(settings)
-        if die is None:
+        firmware_ns = _number(settings, "firmware.write_time")
+        if die is None or self._requests * firmware_ns >= _SECOND_NS:
             return {}
         around = _number(settings, "host.complete_time") + _number(settings, "firmware.read_time")
-        base_ns = around + _LINK_NS + small_page_ns(settings)
+        base_ns = around + _READ_LINK_NS + small_page_ns(settings)
         waits = _waits(die, _number(settings, "sched.suspend_time"))
         starts, after = np.zeros(_CELLS), np.zeros(_CELLS)
         for one in read_ns:
@@ -82,19 +88,22 @@ class Form:
             starts[cell] += 1 / len(read_ns)
             after[cell:] += waits[: _CELLS - cell] / len(read_ns)
         found: dict[str, dict[str, float]] = {}
-        write_us = (
-            _number(settings, "host.complete_time") + _number(settings, "firmware.write_time") + _LINK_NS
-        ) / 1000
+        write_ns = _number(settings, "host.complete_time") + firmware_ns + _WRITE_LINK_NS
         places = np.arange(_CELLS) * _STEP_NS / 1000
         for point in self.points:
             busy = min(1.0, _writes(point, point.value) / self._highest)
             shares = (1 - busy) * starts + busy * after
             sums = np.cumsum(shares)
-            values = {
-                name: float(places[min(_CELLS - 1, int(np.searchsorted(sums, at * sums[-1])))])
-                for name, at in (("read_p50", 0.5), ("read_p99", 0.99), ("read_p999", 0.999))
-            }
-            found[point.id] = values | {"read_mean": float((shares * places).sum()), "write_p50": write_us}
+            load = point.value * firmware_ns / _SECOND_NS
+            queue_us = queues.mean_wait(load) * firmware_ns / 1000
+            found[point.id] = {"read_mean": float((shares * places).sum()) + queue_us}
+            for name, at in _QUANTILES.items():
+                place = places[min(_CELLS - 1, int(np.searchsorted(sums, at * sums[-1])))]
+                found[point.id][f"read_{name}"] = float(place) + queue_us
+                if f"write_{name}" in METRICS:
+                    wait_ns = queues.wait_quantile(load, at) * firmware_ns
+                    found[point.id][f"write_{name}"] = (write_ns + wait_ns) / 1000
+            found[point.id]["write_mean"] = write_ns / 1000 + queue_us
         return found
 
     def program(self, settings: Mapping[str, object]) -> float | None:

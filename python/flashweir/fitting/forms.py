@@ -21,6 +21,11 @@ _POPULATION = 16
 _SHARED = ("read_p999",)
 _MIN_RATIO, _MAX_RATIO = 0.4, 2.5
 _IMPOSSIBLE = 99.0
+_SIGMA = 0.08
+# Steps that tell if the form knows an effect of a key.
+_ASIDE = (-0.1, 0.1)
+# Keys that CMA-ES needs at least.
+_FEWEST = 2
 
 
 @dataclass
@@ -34,7 +39,7 @@ class Corrected:
 
     def error(self, places: Sequence[float]) -> float:
         """Error of a drive at places of the keys."""
-        predicted = self.form.predict(self.start.drive(places) | dict(self.settled))
+        predicted = self.form.predict(self._settings(places))
         if not predicted:
             return _IMPOSSIBLE
         scaled = {
@@ -45,7 +50,7 @@ class Corrected:
 
     def learn(self, places: Sequence[float], simulated: Mapping[str, evaluation.Values]) -> None:
         """Takes the factors of a simulated drive."""
-        predicted = self.form.predict(self.start.drive(places) | dict(self.settled))
+        predicted = self.form.predict(self._settings(places))
         found: dict[str, dict[str, float]] = {}
         for point, values in predicted.items():
             for name, value in values.items():
@@ -58,19 +63,56 @@ class Corrected:
                 ratios[name] = common
         self.ratios = found
 
-    def search(self, cma: "type[CMA]", seed: int, rounds: int, begin: Places | None = None) -> Places:
-        """The best places that CMA-ES finds, from the middle of all ranges or from a drive."""
+    def unseen(self, places: Places) -> list[int]:
+        """Numbers of the keys that the form knows no effect of around a drive: the front end's, for example."""
+        here = self.form.predict(self._settings(places))
+        return [
+            at
+            for at in range(len(places))
+            if all(self.form.predict(self._settings(moved(places, at, step))) == here for step in _ASIDE)
+        ]
+
+    def search(
+        self, cma: "type[CMA]", seed: int, rounds: int, begin: Places | None = None, radius: float = 1.0
+    ) -> Places:
+        """The best places that CMA-ES finds, from the middle of all ranges or from a drive.
+
+        Args:
+            begin: the drive, whose keys that the form knows no effect of stay as they are.
+            radius: how far other keys go from it at most, as a share of their ranges.
+        """
         count = len(self.start.keys)
-        mean = np.full(count, 0.5) if begin is None else np.array(begin)
-        engine = cma(mean=mean, sigma=0.3 if begin is None else 0.08, seed=seed, population_size=_POPULATION,
-                     bounds=np.array([[0.0, 1.0]] * count))  # fmt: skip
-        best: Places = tuple(float(x) for x in mean)
+        best: Places = (0.5,) * count if begin is None else begin
+        held = set() if begin is None else set(self.unseen(begin))
+        free = [at for at in range(count) if at not in held]
+        if len(free) < _FEWEST:
+            return best
+        mean = np.array([best[at] for at in free])
+        bounds = np.array([[max(0.0, place - radius), min(1.0, place + radius)] for place in mean.tolist()])
+        engine = cma(mean=mean, sigma=0.3 if begin is None else min(_SIGMA, radius / 2), seed=seed,
+                     population_size=_POPULATION, bounds=bounds)  # fmt: skip
         lowest = self.error(best)
         for _ in range(rounds):
             asked = [np.asarray(engine.ask()) for _ in range(_POPULATION)]
-            errors = [self.error(one.tolist()) for one in asked]
+            drives = [_with(best, free, one.tolist()) for one in asked]
+            errors = [self.error(one) for one in drives]
             engine.tell(list(zip(asked, errors, strict=True)))
             if min(errors) < lowest:
                 lowest = min(errors)
-                best = tuple(float(x) for x in asked[errors.index(lowest)])
+                best = drives[errors.index(lowest)]
         return best
+
+    def _settings(self, places: Sequence[float]) -> dict[str, object]:
+        return self.start.drive(places) | dict(self.settled)
+
+
+def moved(places: Places, at: int, step: float) -> Places:
+    """Places with one key by a step further, within its range."""
+    return (*places[:at], min(1.0, max(0.0, places[at] + step)), *places[at + 1 :])
+
+
+def _with(places: Places, free: Sequence[int], values: Sequence[float]) -> Places:
+    found = list(places)
+    for at, value in zip(free, values, strict=True):
+        found[at] = value
+    return tuple(found)

@@ -1,10 +1,10 @@
 """The search for a drive.
 
-Where loads have rates, a closed form of the reads is searched, and corrected by simulations of its finds; the front end
-follows from saturation alone. Else all combinations of alternatives are looked at, CMA-ES goes on from the best, and
-exchanges of one alternative follow. Longer simulations of all loads then decide among the best, and at last each key is
-varied alone. Evaluations come in batches of a fixed size, so that the same budget and seed give the same drive on any
-machine.
+Where loads have rates, a closed form of latencies is searched, and corrected by simulations of its finds, at last in a
+small region around the best; the front end follows from saturation alone. Else all combinations of alternatives are
+looked at, CMA-ES goes on from the best, and exchanges of one alternative follow. Longer simulations of all loads then
+decide among the best, and at last each key is varied alone. Evaluations come in batches of a fixed size, so that the
+same budget and seed give the same drive on any machine.
 """
 
 import time
@@ -18,7 +18,7 @@ import numpy as np
 from flashweir._native import ConfigError
 from flashweir.fitting import amplification, ensemble, space, trials
 from flashweir.fitting.closed import Form
-from flashweir.fitting.forms import Corrected
+from flashweir.fitting.forms import Corrected, moved
 from flashweir.fitting.points import Measurements
 from flashweir.fitting.trials import Kept, Task, Trial
 from flashweir.fitting.workers import Workers
@@ -36,13 +36,20 @@ _GO_ON, _AT_LAST = 3, 2
 _SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
 # Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
 _BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
+# Regions in which the form is searched around a drive, as shares of the ranges of keys: the first, the one below which
+# keys are moved alone, the one after that, and factors: after a success, after none, of a second one.
+_RADIUS, _SMALL, _RADIUS_AGAIN, _WIDER, _NARROWER, _SMALLER = 0.2, 0.015, 0.08, 1.5, 0.5, 0.3
+# The first step of keys that are moved alone, and after how many turns they are at the latest.
+_ALONE, _EVERY = 0.12, 6
+# Error within which another combination goes on beside the best.
+_CLOSE = 0.05
 # Places of a limit of the front end.
 _PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)
 # Drives among which longer simulations decide.
 _FINAL = 4
 # Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
-_STEPS = (-0.3, -0.12, 0.12, 0.3)
-_VARIED = 0.12
+_STEPS = (-0.12, 0.12, -0.3, 0.3)
+_VARIED = 0.24
 
 
 class _OutOfBudget(Exception):
@@ -114,16 +121,42 @@ class Search:
                 after.append((corrected, better, trial.error))
             finds = after
         self._front_end(self._best_of_each()[0])
+        self._approach(cma, form)
+
+    def _approach(self, cma: "type[CMA]", form: Form) -> None:
+        """The best drives by the form in a region around each, which shrinks where simulations say no (trust region).
+
+        Where it is small, and every few turns, keys that the form knows no effect of are moved alone.
+        """
         by_names = {trial.start.names: Corrected(form, trial.start, self._settled) for trial in self._best_of_each()}
-        turn = 0
+        radius = dict.fromkeys(by_names, _RADIUS)
+        step, turn = _ALONE, 0
         while len(self.trials) < (1 - _VARIED) * self._budget:
             turn += 1
+            best, *others = self._best_of_each()
+            one = by_names[best.start.names]
+            if radius[best.start.names] < _SMALL or turn % _EVERY == 0:
+                sides = [(at, side) for at in one.unseen(best.places) for side in (-step, step)]
+                if sides:
+                    made = self._batch([(best.start, moved(best.places, at, side)) for at, side in sides])
+                    step = step if min(trial.error for trial in made) < best.error else step / 2
+                radius[best.start.names] = max(radius[best.start.names], _RADIUS_AGAIN)
+                continue
+            near = [other for other in others if other.error < best.error + _CLOSE]
+            # The best one twice where no other is close: also in a smaller region.
+            pairs = [(best, 1.0), (near[0], 1.0) if near else (best, _SMALLER)]
             pending: list[Place] = []
-            for trial in self._best_of_each()[:_AT_LAST]:
+            for trial, share in pairs:
                 one = by_names[trial.start.names]
                 one.learn(trial.places, trial.predicted)
-                pending.append((trial.start, one.search(cma, self.seed + turn, _ROUNDS // 2, trial.places)))
-            self._batch(pending)
+                size = share * radius[trial.start.names]
+                places = one.search(cma, self.seed + turn, _ROUNDS // 2, trial.places, size)
+                pending.append((trial.start, places))
+            made = self._batch(pending)
+            for names in {trial.start.names for trial, _ in pairs}:
+                before = min(trial.error for trial, _ in pairs if trial.start.names == names)
+                after = min(trial.error for trial in made if trial.start.names == names)
+                radius[names] = min(_RADIUS, radius[names] * (_WIDER if after < before else _NARROWER))
 
     def _front_end(self, best: Trial) -> None:
         """The drive with other front ends, of which the saturated load decides."""
@@ -223,11 +256,11 @@ class Search:
     def _vary(self, best: Trial) -> None:
         """The best drive with one key at other values."""
         pending: list[Place] = []
-        for at, place in enumerate(best.places):
-            for step in _STEPS:
-                other = min(1.0, max(0.0, place + step))
-                if other != place:
-                    pending.append((best.start, (*best.places[:at], other, *best.places[at + 1 :])))
+        for step in _STEPS:
+            for at in range(len(best.places)):
+                other = moved(best.places, at, step)
+                if other != best.places:
+                    pending.append((best.start, other))
         room = max(0, self._budget - len(self.trials))
         self.varied = self._evaluated(self._task, pending[:room])
 

@@ -1,5 +1,6 @@
-"""The closed form of reads under load, and the search that begins with it."""
+"""The closed form of latencies under load, and the search that begins with it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from flashweir import Drive
 from flashweir.fitting import evaluation, fit, load, measurements, search, space
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected
+from flashweir.fitting.trials import Trial
 
 SHORT = load.Effort(samples=300, requests=3000)
 # A drive of the size that its name says.
@@ -37,8 +39,25 @@ def test_it_agrees_with_simulations(tmp_path: Path, scheduler: str) -> None:
     assert middle[1] == pytest.approx(found.program(settings), rel=0.2)
     simulated = evaluation.predict(evaluation.Candidate(None, whole), found.points, data.capacity, LONGER, 1)
     for point in found.points:
-        for metric, tolerance in (("read_mean", 0.08), ("read_p50", 0.1), ("read_p99", 0.35)):
+        for metric, tolerance in (("read_mean", 0.08), ("read_p50", 0.1), ("read_p99", 0.35), ("write_mean", 0.05)):
             assert closed[point.id][metric] == pytest.approx(simulated[point.id][metric], rel=tolerance), metric
+
+
+def test_slow_firmware_lengthens_means_before_medians(tmp_path: Path) -> None:
+    found = form(tmp_path)
+    data = measurements.read(tmp_path / "m.toml")
+    start = space.starts()[0]
+    places = [{"chips": 0.1, "timing.erase": 0.1}.get(key.name, 0.4) for key in start.keys]
+    slow = start.drive(places) | {"op_ratio": 0.3, "firmware.write_time": 12_000, "firmware.read_time": 12_000}
+    whole, _ = evaluation.solve(slow, None, data, space.solved(), 1)
+    closed = found.predict(slow)
+    simulated = evaluation.predict(evaluation.Candidate(None, whole), found.points, data.capacity, LONGER, 1)
+    for point in found.points:
+        assert closed[point.id]["write_mean"] > closed[point.id]["write_p50"]
+        for metric, tolerance in (("write_mean", 0.05), ("write_p50", 0.05), ("write_p99", 0.15)):
+            assert closed[point.id][metric] == pytest.approx(simulated[point.id][metric], rel=tolerance), metric
+    # 40,000 requests a second of 25 us each.
+    assert found.predict(slow | {"firmware.write_time": 40_000}) == {}
 
 
 def test_it_needs_the_highest_rate_and_others(tmp_path: Path) -> None:
@@ -64,6 +83,75 @@ def test_corrections_make_it_agree_with_a_simulation(tmp_path: Path) -> None:
     corrected.learn(places, simulated)
     for ratios in corrected.ratios.values():
         assert list(ratios.values()) == pytest.approx([1.2] * len(ratios))
+
+
+def test_a_search_stays_near_and_leaves_keys_alone_that_the_form_does_not_know(tmp_path: Path) -> None:
+    cma = pytest.importorskip("cmaes").CMA
+    found = form(tmp_path)
+    start = next(one for one in space.starts(["waf"]) if one.names == ("suspension", "limited, round robin"))
+    begin = tuple({"chips": 0.1}.get(key.name, 0.4) for key in start.keys)
+    corrected = Corrected(found, start, {"op_ratio": 0.3})
+    names = [key.name for key in start.keys]
+    assert [names[at] for at in corrected.unseen(begin)] == ["host.slots"]
+    after = corrected.search(cma, 1, 5, begin, 0.03)
+    assert corrected.error(after) < corrected.error(begin)
+    assert after[names.index("host.slots")] == begin[names.index("host.slots")]
+    assert max(abs(late - early) for late, early in zip(after, begin, strict=True)) <= 0.03 + 1e-9
+
+
+class OfForm(search.Search):
+    """A search whose simulations are the closed form times a factor, and for which one front end is best."""
+
+    def prepare(self, found: Form, start: space.Start, begin: tuple[float, ...]) -> None:
+        """Evaluates the drive that the search begins at."""
+        self._found, self._slots = found, [key.name for key in start.keys].index("host.slots")
+        self._settled, self._budget = {"op_ratio": 0.3}, 60
+        self._batch([(start, begin)])
+
+    def _batch(self, chosen: Sequence[search.Place]) -> list[Trial]:
+        made = []
+        for start, places in chosen:
+            closed = self._found.predict(start.drive(places) | self._settled)
+            values = {point: {name: 1.1 * value for name, value in one.items()} for point, one in closed.items()}
+            off = evaluation.error(self._found.points, values) + (places[self._slots] - 0.7) ** 2
+            made.append(Trial(start, places, {}, off, values))
+        self.trials += made
+        return made
+
+
+def test_a_search_comes_closer_also_by_keys_that_the_form_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cma = pytest.importorskip("cmaes").CMA
+    monkeypatch.setattr(search, "_ROUNDS", 12)
+    found = form(tmp_path)
+    start = next(one for one in space.starts(["waf"]) if one.names == ("suspension", "limited, round robin"))
+    one = OfForm(measurements.read(tmp_path / "m.toml"), None, 1)
+    one.prepare(found, start, tuple({"chips": 0.1}.get(key.name, 0.4) for key in start.keys))
+    one._approach(cma, found)
+    best = min(one.trials, key=lambda trial: trial.error)
+    assert best.error < 0.7 * one.trials[0].error
+    assert abs(best.places[[key.name for key in start.keys].index("host.slots")] - 0.7) < 0.2
+
+
+def test_every_key_is_varied_by_a_small_step_before_any_by_a_larger_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = space.starts()[0]
+    best = Trial(start, (0.5,) * len(start.keys), {}, 1.0)
+    one = search.Search(measurements.read(written(tmp_path, "m.toml", LARGE)), None, 1)
+    asked: list[search.Place] = []
+    monkeypatch.setattr(one, "_task", None, raising=False)
+    monkeypatch.setattr(one, "_budget", 2 * len(start.keys), raising=False)
+
+    def evaluated(_: object, chosen: Sequence[search.Place]) -> list[Trial]:
+        asked.extend(chosen)
+        return []
+
+    monkeypatch.setattr(one, "_evaluated", evaluated)
+    one._vary(best)
+    changed = [[at for at, place in enumerate(places) if place != 0.5] for _, places in asked]
+    assert sorted(at for (at,) in changed) == sorted(2 * list(range(len(start.keys))))
 
 
 def test_a_search_by_the_closed_form_is_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
