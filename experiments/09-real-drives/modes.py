@@ -1,0 +1,58 @@
+"""Slow modes of writes in measured tables, by Little's law: `python modes.py [DRIVE]`.
+
+While all places of the threads that make the load are taken, they complete places / latency requests a second. If the
+latency of the slow mode is p99 (or p99.9), that rate beside the rate that these threads are to send says if the drive
+paces them at their own rate (1), or can do no more (below 1). Loads on which not all places are taken have a rate far
+above 1.
+"""
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# Six threads of depth 64; the measured thread sends 10,000 requests a second of its own.
+PLACES, MEASURED_RATE, WRITE_SHARE = 384, 10_000, 0.99
+US = 1e-6
+# Times a fast write that a slow one takes at least.
+SLOW = 10
+# A rate that is so many times what is sent: not all places are taken.
+HALF_TAKEN = 2
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A load: writes a second, rate of the loading threads, that rate by p99 and by p99.9, share of slow writes."""
+
+    writes: float
+    sent: float
+    by_p99: float
+    by_p999: float
+    slow_share: float
+
+
+def modes(drive: str) -> list[Mode]:
+    """One row for each load of a drive of `measured.toml`, its saturated one last."""
+    tables = tomllib.loads((HERE / "measured.toml").read_text(encoding="utf-8"))
+    table = tables["latency_under_load"][drive]
+    found = []
+    for writes, reads, read_p50, _, _, _, write_p50, p99, p999, mean in [*table["points"], table["saturated"]]:
+        by_p99, by_p999 = (PLACES / ((WRITE_SHARE * one + (1 - WRITE_SHARE) * read_p50) * US) for one in (p99, p999))
+        fast = min(write_p50, table["points"][0][6])
+        slow = (mean - fast) / (p99 - fast) if p99 > SLOW * fast else 0.0
+        found.append(Mode(writes, writes + reads - MEASURED_RATE, by_p99, by_p999, slow))
+    return found
+
+
+def main(drive: str) -> None:
+    """Prints the table."""
+    print("| writes/s | sent by the loading threads | by p99 | by p99.9 | slow writes |\n|---|---|---|---|---|")
+    for one in modes(drive):
+        ratios = [rate / one.sent for rate in (one.by_p99, one.by_p999)]
+        cells = " | ".join(f"{ratio:.2f}" if ratio < HALF_TAKEN else "-" for ratio in ratios)
+        print(f"| {one.writes:,.0f} | {one.sent:,.0f} | {cells} | {one.slow_share:.0%} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "7450-max")

@@ -1,0 +1,44 @@
+"""Slow modes of measured writes (experiment 09), by Little's law."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "experiments" / "09-real-drives" / "modes.py"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("modes_of_experiment_09", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_slow_writes_of_one_drive_are_paced_at_the_rate_of_their_threads(script: ModuleType) -> None:
+    paced = [one for one in script.modes("7450-max") if one.writes > 65_000]
+    assert len(paced) == 7
+    for one in paced:
+        assert one.by_p99 / one.sent == pytest.approx(1, abs=0.03), one.writes
+    shares = [one.slow_share for one in paced]
+    assert shares == sorted(shares)
+    # Below that, all places are taken as well, and the threads are not paced at their rate.
+    others = [one for one in script.modes("7450-max") if 45_000 < one.writes < 65_000]
+    assert [one.by_p99 < 0.9 * one.sent for one in others] == [True, True]
+
+
+def test_drives_without_slow_writes_have_no_such_mode(script: ModuleType) -> None:
+    assert {one.slow_share for one in script.modes("pe8110")[:-2]} == {0.0}
+
+
+def test_the_table(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    script.main("7450-max")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 13
+    assert "| 79,248 | 74,998 | 0.99 | 0.98 | 30% |" in lines
