@@ -7,7 +7,7 @@ from flashweir.fitting.outcome import KeyFound
 from flashweir.fitting.trials import Trial
 
 # Error within which two drives fit alike, beside that of the best.
-_NOISE = 0.05
+_NOISE = 0.03
 # Times that noise: errors of drives that fit almost as well.
 _NEAR = 3
 # Share of a key's range that its interval has at most where the data determine it.

@@ -22,6 +22,8 @@ _SCALES = {"read_mean": 0.05, "read_p50": 0.08, "read_p99": 0.08, "read_p999": 0
 _SATURATED, _SATURATED_TAIL = 0.3, 0.7
 # Tails of writes follow modes of firmware that no key describes: they count, but don't decide.
 _WEIGHTS = {"write_p99": 0.2, "write_p999": 0.2}
+# Share of an error without bound: a direction for searches that begin far away.
+_FAR = 0.05
 _SOLVED_TO = 0.015
 _STEPS = 3
 
@@ -142,7 +144,10 @@ def fitted(measurements: Measurements) -> list[Point]:
 
 
 def error(points: Sequence[Point], predicted: Mapping[str, Values], without: Sequence[str] = ()) -> float:
-    """Mean over metrics of how far a prediction is off: 1 where it is a typical error; large ones count less.
+    """Mean over metrics of how far a prediction is off: a half where it is as far as its scale.
+
+    It is hardly more than 1 however far, so that values that no drive of the space has don't pull the others (Geman and
+    McClure 1987).
 
     Args:
         points: measured points.
@@ -157,7 +162,8 @@ def error(points: Sequence[Point], predicted: Mapping[str, Values], without: Seq
             weight = point.weight * _WEIGHTS.get(metric, 1.0)
             value = predicted.get(point.id, {}).get(metric)
             off = math.log(max(value, 1e-9) / measured) if value is not None else 10.0
-            total += weight * math.log1p((off / _scale(point, metric)) ** 2)
+            square = (off / _scale(point, metric)) ** 2
+            total += weight * (square / (1 + square) + _FAR * math.log1p(square))
             weights += weight
     return total / weights if weights else 0.0
 

@@ -42,7 +42,7 @@ _RADIUS, _SMALL, _RADIUS_AGAIN, _WIDER, _NARROWER, _SMALLER = 0.2, 0.015, 0.08, 
 # The first step of keys that are moved alone, and after how many turns they are at the latest.
 _ALONE, _EVERY = 0.12, 6
 # Error within which another combination goes on beside the best.
-_CLOSE = 0.05
+_CLOSE = 0.03
 # Places of a limit of the front end.
 _PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)
 # Drives among which longer simulations decide.

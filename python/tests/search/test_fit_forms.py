@@ -1,6 +1,7 @@
 """The closed form of latencies under load, and the search that begins with it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,21 @@ def test_a_search_stays_near_and_leaves_keys_alone_that_the_form_does_not_know(t
     assert corrected.error(after) < corrected.error(begin)
     assert after[names.index("host.slots")] == begin[names.index("host.slots")]
     assert max(abs(late - early) for late, early in zip(after, begin, strict=True)) <= 0.03 + 1e-9
+
+
+def test_a_value_that_no_drive_has_does_not_pull_the_others(tmp_path: Path) -> None:
+    point = measurements.read(written(tmp_path, "m.toml", LARGE)).points[0]
+    point = replace(point, measured={"write_mean": 1000.0, "write_p50": 10.0})
+
+    def error(mean: float, p50: float) -> float:
+        return evaluation.error([point], {point.id: {"write_mean": mean, "write_p50": p50}})
+
+    # Ten times nearer to what it can't reach, and 10% off what it can.
+    assert error(10.0, 10.0) < error(100.0, 11.0)
+    # The nearer of two that are far off is still the better one.
+    assert error(100.0, 10.0) < error(10.0, 10.0) < error(1.0, 10.0)
+    # What is within reach counts.
+    assert error(1000.0, 10.0) < 0.1 < error(800.0, 10.0)
 
 
 class OfForm(search.Search):
