@@ -111,7 +111,7 @@ def test_a_value_that_no_drive_has_does_not_pull_the_others(tmp_path: Path) -> N
     assert error(10.0, 10.0) < error(100.0, 11.0)
     # The nearer of two that are far off is still the better one.
     assert error(100.0, 10.0) < error(10.0, 10.0) < error(1.0, 10.0)
-    # What is within reach counts.
+    # A value within reach counts.
     assert error(1000.0, 10.0) < 0.1 < error(800.0, 10.0)
 
 
