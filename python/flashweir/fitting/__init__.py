@@ -56,6 +56,7 @@ def fit(
     from flashweir.fitting.outcome import Fit, compared
     from flashweir.fitting.points import every_other
     from flashweir.fitting.search import Search
+    from flashweir.fitting.workers import Prediction, Workers
 
     count, limit_s = read_budget(budget)
     data = measurements.read(path, drive)
@@ -82,8 +83,9 @@ def fit(
         settings, keys = dict(best.settings), ensemble.keys(best, search.trials, search.varied)
         runs = len(search.trials) + len(search.varied)
     shown = other or data
-    candidate = evaluation.Candidate(base, settings)
-    predicted = evaluation.predict(candidate, shown.points, shown.capacity, effort or load.FULL, seed)
+    asked = Prediction(base, tuple(shown.points), shown.capacity, effort or load.FULL, seed)
+    with Workers() as workers:
+        predicted = workers.predict(asked, settings)
     whole_settings = {**settings, **({"capacity": data.capacity} if data.capacity and settings else {})}
     found = Fit(shown.drive, base, compared(shown, predicted), keys, whole_settings, data.source, runs, seed)
     if output is not None:

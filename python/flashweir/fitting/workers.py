@@ -10,10 +10,30 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Self
 
 from flashweir._native import FlashweirError
+from flashweir.fitting import evaluation, load
+from flashweir.fitting.points import Point
 from flashweir.fitting.trials import Evaluated, Task
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Points to predict for a base with the settings of each question."""
+
+    base: str | None
+    points: tuple[Point, ...]
+    capacity: int | None
+    effort: load.Effort
+    seed: int
+
+    def evaluate(self, settings: Mapping[str, object]) -> Evaluated:
+        """Metrics of the points, without an error."""
+        candidate = evaluation.Candidate(self.base, settings)
+        found = evaluation.predict(candidate, self.points, self.capacity, self.effort, self.seed)
+        return Evaluated(settings, 0.0, found)
 
 
 class Workers:
@@ -48,26 +68,44 @@ class Workers:
         Raises:
             FlashweirError: a worker ended.
         """
+        return self._answers([(task, settings) for settings in drives])
+
+    def predict(self, asked: Prediction, settings: Mapping[str, object]) -> dict[str, evaluation.Values]:
+        """Metrics by the id of each point. Points don't depend on each other: the processes share them.
+
+        Raises:
+            ConfigError: a drive that can't be.
+            FlashweirError: a worker ended.
+        """
+        count = max(1, len(self._processes))
+        parts = [replace(asked, points=asked.points[at::count]) for at in range(count)]
+        made = self._answers([(part, settings) for part in parts if part.points])
+        return {point: values for one in made for point, values in one.predicted.items()}
+
+    def _answers(self, questions: Sequence["Question"]) -> list[Evaluated]:
         if not self._processes:
-            return [task.evaluate(settings) for settings in drives]
+            return [task.evaluate(settings) for task, settings in questions]
         free = list(self._processes)
 
-        def one(settings: Mapping[str, object]) -> Evaluated:
+        def one(question: "Question") -> Evaluated:
             process = free.pop()
             try:
-                return _ask(process, task, settings)
+                return _ask(process, question)
             finally:
                 free.append(process)
 
         with ThreadPoolExecutor(max_workers=len(self._processes)) as pool:
-            return list(pool.map(one, drives))
+            return list(pool.map(one, questions))
 
 
-def _ask(process: "subprocess.Popen[bytes]", task: Task, settings: Mapping[str, object]) -> Evaluated:
+Question = tuple[Task | Prediction, Mapping[str, object]]
+
+
+def _ask(process: "subprocess.Popen[bytes]", question: Question) -> Evaluated:
     if process.stdin is None or process.stdout is None:
         raise FlashweirError("a worker of fit has no pipes")
     try:
-        pickle.dump((task, dict(settings)), process.stdin)
+        pickle.dump((question[0], dict(question[1])), process.stdin)
         process.stdin.flush()
         answer = pickle.load(process.stdout)  # noqa: S301 - from our own process
     except (OSError, EOFError) as error:

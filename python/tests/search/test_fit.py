@@ -11,7 +11,7 @@ import pytest
 from fit_samples import BASE, GENERAL, TABLES, written
 
 from flashweir import ConfigError, Drive
-from flashweir.fitting import amplification, evaluation, fit, load, measurements, space
+from flashweir.fitting import amplification, evaluation, fit, load, measurements, space, workers
 from flashweir.fitting.points import every_other
 
 SHORT = load.Effort(samples=300, requests=3000)
@@ -211,6 +211,18 @@ def test_a_worker_whose_parent_was_killed_ends_without_a_word() -> None:
         worker.stdin.close()
         assert worker.stderr.read() == b""
         assert worker.wait() == -signal.SIGPIPE
+
+
+def test_processes_share_the_points_of_a_prediction(tmp_path: Path) -> None:
+    data = measurements.read(written(tmp_path, "m.toml", TABLES))
+    base = str(written(tmp_path, "base.toml", BASE))
+    asked = workers.Prediction(base, data.points, data.capacity, SHORT, 1)
+    with workers.Workers() as several:
+        shared = several.predict(asked, {"op_ratio": 0.4})
+    assert shared == evaluation.predict(
+        evaluation.Candidate(base, {"op_ratio": 0.4}), data.points, data.capacity, SHORT, 1
+    )
+    assert len(shared) > 1
 
 
 def test_a_search_is_the_same_again_and_goes_on_after_a_kill(tmp_path: Path) -> None:
