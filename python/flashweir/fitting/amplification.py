@@ -12,7 +12,7 @@ from flashweir.fitting.points import Measurements, Point
 
 _NARROW: Mapping[str, object] = {
     "channels": 1, "chips": 2, "dies": 1, "timing.read": 1000, "timing.program": 1000, "timing.erase": 1000,
-    "timing.bus": 0.001, "buffer.destage": "full",
+    "timing.bus": 0.001, "buffer.destage": "full", "host.mode": "closed", "host.slots": "none",
 }  # fmt: skip
 # Logical blocks of a unit: amplification of fewer is more than 2% too high.
 _BLOCKS = 96
@@ -38,8 +38,7 @@ def waf(base: str | None, settings: Mapping[str, object], point: Point, seed: in
     from flashweir.api import simulate
 
     own: dict[str, object] = {**settings, **_NARROW, "precondition": "steady"}
-    own.pop("host.slots", None)
-    if "buffer.bytes" in own:
+    if small.has_buffer(base, settings):
         # As small a part of the space as in a whole drive.
         own["buffer.bytes"] = 8 * small.page(base, own)
     units, block = small.units(base, own)

@@ -56,6 +56,11 @@ def page(base: str | None, settings: Settings) -> int:
     return _bytes(settings.get("page", _complete(base, ())["page"]))
 
 
+def has_buffer(base: str | None, settings: Settings) -> bool:
+    """True for a drive with a write buffer."""
+    return _bytes(settings.get("buffer.bytes", _complete(base, ())["buffer"]["bytes"])) > 0
+
+
 def units(base: str | None, settings: Settings) -> tuple[int, int]:
     """Units of a drive, and bytes of their blocks."""
     shape = ("channels", "chips", "dies", "planes", "units", "planes_bound", "page", "pages_per_block")

@@ -119,6 +119,16 @@ def test_write_amplification_follows_used_space(tmp_path: Path) -> None:
     assert 1.0 <= half < 1.4 < whole
 
 
+def test_write_amplification_of_a_file_is_that_of_its_keys(tmp_path: Path) -> None:
+    data = measurements.read(written(tmp_path, "m.toml", TABLES))
+    point = next(one for one in data.points if amplification.is_simulated(one))
+    own = {"op_ratio": 0.3, "buffer.bytes": 1 << 20, "buffer.destage": "eager"}
+    text = 'op_ratio = 0.3\n[buffer]\nbytes = "1MiB"\ndestage = "eager"\n[host]\nslots = 50\nmode = "open"\n'
+    file = str(written(tmp_path, "base.toml", text))
+    # A buffer of the whole drive would hold a large share of the few blocks.
+    assert amplification.waf(file, {}, point, 1) == amplification.waf(None, own, point, 1)
+
+
 def test_a_budget_of_nothing_needs_a_drive(tmp_path: Path) -> None:
     path = written(tmp_path, "m.toml", GENERAL)
     with pytest.raises(ConfigError, match="budget 0: expected a base"):
