@@ -24,7 +24,9 @@ def number_of_stream(result: Mapping[str, Any], metric: str) -> float | None:
     rest = metric.removeprefix(STREAMS)
     for name, stream in (result.get("streams") or {}).items():
         if rest.startswith(f"{name}."):
-            found = dict(_within("", stream)).get(rest.removeprefix(name))
+            values: dict[str, float | None] = {}
+            _gather(values, "", stream)
+            found = values.get(rest.removeprefix(name))
             if found is not None:
                 return found
     return None
@@ -42,16 +44,23 @@ def declared(structure: type[Section] = Run, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """Each number of a result with its dotted name; None where the result has null."""
+def numbers(result: Mapping[str, Any]) -> dict[str, float | None]:
+    """The numbers of a result by their dotted names; None where the result has null."""
+    found: dict[str, float | None] = {}
     for name, value in result.items():
         if name not in NOT_METRICS and not (value is None and name in OBJECTS):
-            yield from _within(name, value)
+            _gather(found, name, value)
+    return found
 
 
-def _within(name: str, value: object) -> Iterator[tuple[str, float | None]]:
-    if isinstance(value, Mapping):
-        for part, inner in value.items():
-            yield from _within(f"{name}.{part}", inner)
-    elif value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-        yield name, value
+def _gather(found: dict[str, float | None], name: str, value: object) -> None:
+    """Adds the numbers in `value`, which stands under `name`."""
+    # A sweep does this for every run, and the check of an abstract type takes as long as all else.
+    kind = type(value)
+    if kind is float or kind is int or value is None:
+        found[name] = value  # type: ignore[assignment]
+    elif kind is dict or isinstance(value, Mapping):
+        for part, inner in value.items():  # type: ignore[attr-defined]
+            _gather(found, f"{name}.{part}", inner)
+    elif isinstance(value, int | float) and kind is not bool:
+        found[name] = value

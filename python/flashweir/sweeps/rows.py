@@ -69,9 +69,8 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
         return failed(spec, run, key, error)
     for name in of_streams(spec.metrics):
         row.setdefault(name, number_of_stream(result, name))
-    for name, value in numbers(result):
-        row.setdefault(name, value)
-    return {**row, "error": None, "result": text}
+    # What stands in the row already keeps its place and its value.
+    return {**row, **numbers(result), **row, "error": None, "result": text}
 
 
 def failed(spec: SweepSpec, run: Run, key: str | None, error: Exception | str) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from flashweir.sweeps.store import FORMAT, Store, earlier, parts, read_lines, re
 
 # Time between checks for a request to stop and reports of progress, while waiting for results.
 PATIENCE_S = 0.2
-# Runs taken over from earlier sweeps are written so many at a time.
+# Rows are written so many at a time, and at the latest after this time: each write waits for the disk.
 BATCH = 500
+WRITE_S = 0.05
 # Fields that two sweeps must share for the rows of one to be rows of the other.
 LAYOUT = ("axes", "workloads", "seeds", "derived", "expressions")
 
@@ -121,45 +122,77 @@ class _Reporter:
             raise FlashweirError(f"stopped: {done:,} of {total:,} runs done and kept: --resume goes on")
 
 
+class _Writer:
+    """Writes finished rows, those of a short time together."""
+
+    def __init__(self, store: Store, state: State) -> None:
+        self._store, self._state = store, state
+        self._rows: list[dict[str, Any]] = []
+        self._due = time.monotonic()
+
+    @property
+    def patience_s(self) -> float:
+        """Time that may pass before something is to be done again."""
+        return min(PATIENCE_S, max(0.0, self._due - time.monotonic())) if self._rows else PATIENCE_S
+
+    @property
+    def is_full(self) -> bool:
+        """True if no more rows should come before these are written."""
+        return len(self._rows) >= BATCH
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Takes a row, which is written soon."""
+        if not self._rows:
+            self._due = time.monotonic() + WRITE_S
+        self._rows.append(row)
+
+    def write(self, *, soon: bool) -> None:
+        """Writes what it has if it is time; without `soon` at once."""
+        if not self._rows or (soon and not self.is_full and time.monotonic() < self._due):
+            return
+        finished, self._rows = self._rows, []
+        self._store.append(finished)
+        self._state.done += len(finished)
+        self._state.failed += sum(row["error"] is not None for row in finished)
+
+
 def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: MakeBackend, reporter: _Reporter) -> None:
-    state = reporter.state
+    writer = _Writer(store, reporter.state)
     todo = _todo(spec, store, planner)
     backend: Backend | None = None
-    under_way, more = 0, True
+    running, more = 0, True
     reporter.tell()
     try:
-        while more or under_way:
-            finished: list[dict[str, Any]] = []
+        while more or running:
             submitted: list[Planned] = []
             room = 1 if backend is None else backend.room
-            while more and len(submitted) < room and len(finished) < BATCH:
+            while more and len(submitted) < room and not writer.is_full:
                 item = next(todo, None)
                 if item is None:
                     more = False
                 elif isinstance(item, Planned):
                     submitted.append(item)
                 else:
-                    finished.append(item)
+                    writer.add(item)
             if submitted:
                 backend = backend or make_backend()
                 backend.submit(submitted)
-                under_way += len(submitted)
-            if backend is not None and under_way:
-                outcomes = backend.collect(0 if finished else PATIENCE_S)
-                under_way -= len(outcomes)
+                running += len(submitted)
+            if backend is not None and running:
+                outcomes = backend.collect(writer.patience_s)
+                running -= len(outcomes)
                 for planned, result, error in outcomes:
                     done = (planned.run, planned.key)
-                    finished.append(
-                        rows.failed(spec, *done, str(error)) if result is None else rows.finished(spec, *done, result)
-                    )
-            if finished:
-                store.append(finished)
-                state.done += len(finished)
-                state.failed += sum(row["error"] is not None for row in finished)
+                    if result is None:
+                        writer.add(rows.failed(spec, *done, str(error)))
+                    else:
+                        writer.add(rows.finished(spec, *done, result))
+            writer.write(soon=more or running > 0)
             reporter.tell()
     finally:
         if backend is not None:
             backend.close()
+        writer.write(soon=False)
 
 
 def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned | dict[str, Any]]:

@@ -328,7 +328,7 @@ def _result_columns() -> dict[str, type]:
     """Numbers of a result by dotted name, and whether they are whole, from the shortest run there is."""
     run = {"workloads": [{"name": None, "spec": "random:count=1"}], "warmup": "requests=0"}
     return {name: int if isinstance(value, int) else float for name, value in
-            numbers(json.loads(_native.simulate(json.dumps(run))))}  # fmt: skip
+            numbers(json.loads(_native.simulate(json.dumps(run)))).items()}  # fmt: skip
 
 
 @functools.cache
@@ -338,7 +338,7 @@ def known_columns() -> dict[str, type]:
     for overrides in PROBED:
         run = {"workloads": [{"name": None, "spec": PROBE_ALL}], "overrides": overrides, "latency_parts": True,
                "alone": True}  # fmt: skip
-        found |= {name: float for name, _ in numbers(json.loads(_native.simulate(json.dumps(run))))}
+        found |= dict.fromkeys(numbers(json.loads(_native.simulate(json.dumps(run)))), float)
     return found
 
 

@@ -113,9 +113,9 @@ def test_wrong_tenants_in_a_file_are_named(result: flashweir.Result) -> None:
 
 
 def test_numbers_of_streams(result: flashweir.Result, plain: flashweir.Result) -> None:
-    found = dict(numbers(result.to_dict()))
+    found = numbers(result.to_dict())
     assert found["fairness.jain"] == result["fairness.jain"]
-    assert not any(name.startswith("fairness") for name, _ in numbers(plain.to_dict()))
+    assert not any(name.startswith("fairness") for name in numbers(plain.to_dict()))
     assert number_of_stream(result, "streams.db.slowdown.all") == result["streams.db.slowdown.all"]
     assert number_of_stream(result, "streams.no.slowdown.all") is None
     assert number_of_stream(result, "streams.db.nothing") is None

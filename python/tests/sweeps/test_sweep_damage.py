@@ -162,6 +162,8 @@ def test_what_can_not_be_written_whole_is_taken_back(tmp_path: Path, monkeypatch
             plain(full, lines, path)
 
     monkeypatch.setattr(store, "_append", append)
+    # Each row as soon as it is there, so that some come before the disk is full.
+    monkeypatch.setattr(runner, "WRITE_S", 0)
     with pytest.raises(FlashweirError, match=r"runs\.jsonl: No space left on device: runs before are kept"):
         sweep(GRID, tmp_path / "s")
     monkeypatch.undo()

@@ -56,7 +56,8 @@ impl Tally {
             Op::Read => (&mut self.reads, Some(&mut self.read_bytes)),
             Op::Write | Op::Append => (&mut self.writes, Some(&mut self.written_bytes)),
             Op::Trim => (&mut self.trims, Some(&mut self.trimmed_bytes)),
-            _ => (&mut self.flushes, None),
+            Op::Flush => (&mut self.flushes, None),
+            Op::Open | Op::Close | Op::Finish | Op::Reset | Op::Offline => (&mut self.other_commands, None),
         };
         *count += 1;
         if let Some(sum) = bytes {

@@ -17,6 +17,9 @@ pub(super) struct Pending {
     /// Mapping units in a page of flash.
     per_page: u32,
     commands: Vec<Grouped>,
+    /// Empty lists of commands that were handed over, for those to come.
+    #[serde(skip)]
+    spare: Vec<Lists>,
     /// Tags that go with the tag of another one's command: that tag, then its companion.
     companions: Vec<(u32, u32)>,
     /// The account that commands are charged to.
@@ -28,18 +31,36 @@ pub(super) struct Grouped {
     command: Command,
     planes: u64,
     pages: Pages,
+    /// The request that it serves, and its tenant: of several, the first.
+    request: u64,
+    tenant: u16,
+    lists: Lists,
+}
+
+/// What a command is made of, besides its pages.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Lists {
     /// Numbers of the effects, by plane.
     effects: Vec<(u32, u32)>,
     /// Blocks that it erases, or in which it replaces pages of other units.
     blocks: Vec<BlockAt>,
-    /// The request that it serves, and its tenant: of several, the first.
-    request: u64,
-    tenant: u16,
     /// Where pages of flash hold several mapping units: those that it reads or programs for the host, by unit and number.
     flash: Vec<PageAt>,
     /// Pages of flash that it reads to complete mapping units written in part.
     completing: Vec<PageAt>,
     crossed: Vec<Crossed>,
+}
+
+impl Lists {
+    /// The same without anything in them.
+    fn emptied(mut self) -> Self {
+        self.effects.clear();
+        self.blocks.clear();
+        self.flash.clear();
+        self.completing.clear();
+        self.crossed.clear();
+        self
+    }
 }
 
 /// Part of an operation in a command, beside its times.
@@ -90,7 +111,7 @@ pub(super) struct UnitPart {
 impl Grouped {
     /// Pages of flash that it programs, of which it may hold more mapping units.
     pub(super) fn programs(&self) -> &[PageAt] {
-        if self.command.kind == CommandKind::Read { &[] } else { &self.flash }
+        if self.command.kind == CommandKind::Read { &[] } else { &self.lists.flash }
     }
 
     /// A mapping unit is read. Returns the bus time that it takes beside those read before, ns: a page crosses once, and of
@@ -99,17 +120,17 @@ impl Grouped {
         let Some(page) = part.read else { return 0 };
         let before_ns = self.crossing_ns(page, timing);
         let of_same = |crossed: &&mut Crossed| crossed.page == page && crossed.lane == part.lane;
-        match self.crossed.iter_mut().find(of_same) {
+        match self.lists.crossed.iter_mut().find(of_same) {
             Some(_) if part.crossing == Crossing::WHOLE => {}
             Some(crossed) => crossed.crossing.codewords += part.crossing.codewords,
-            None => self.crossed.push(Crossed { page, lane: part.lane, crossing: part.crossing }),
+            None => self.lists.crossed.push(Crossed { page, lane: part.lane, crossing: part.crossing }),
         }
         self.crossing_ns(page, timing) - before_ns
     }
 
     /// Transfer of what is read of a page of a unit, on the bus that carries most, ns.
     fn crossing_ns(&self, page: PageAt, timing: &Timing) -> u64 {
-        let of_page = || self.crossed.iter().filter(|crossed| crossed.page == page);
+        let of_page = || self.lists.crossed.iter().filter(|crossed| crossed.page == page);
         let of_lane = |lane: u32| {
             let parts = of_page().filter(|crossed| crossed.lane.0 == lane);
             timing.crossing_ns(parts.fold(Crossing::default(), |sum, crossed| sum.and(crossed.crossing)))
@@ -121,8 +142,8 @@ impl Grouped {
     fn add(&mut self, command: &Command, member: &Member) {
         self.planes |= 1 << member.plane;
         self.pages.append(&member.pages);
-        self.effects.push((member.plane, member.effect));
-        self.blocks.extend(member.block);
+        self.lists.effects.push((member.plane, member.effect));
+        self.lists.blocks.extend(member.block);
         self.command.pages += command.pages;
         self.command.opens += command.opens;
         self.command.bus_ns += command.bus_ns;
@@ -162,18 +183,18 @@ impl Pending {
         let found = self.commands.iter_mut().rev().find(|grouped| {
             (grouped.command.kind == CommandKind::Read) == reads
                 && grouped.command.purpose == command.purpose
-                && grouped.flash.contains(&at)
+                && grouped.lists.flash.contains(&at)
         });
         let Some(grouped) = found else { return false };
-        grouped.effects.push((member.plane, member.effect));
+        grouped.lists.effects.push((member.plane, member.effect));
         grouped.pages.append(&member.pages);
-        grouped.blocks.extend(member.block);
+        grouped.lists.blocks.extend(member.block);
         grouped.command.opens += command.opens;
         grouped.command.bus_ns += grouped.cross(part, timing) + part.more_bus_ns;
         if let Some(old) = old {
             grouped.command.kind = CommandKind::Rewrite;
-            if !grouped.completing.contains(&old) {
-                grouped.completing.push(old);
+            if !grouped.lists.completing.contains(&old) {
+                grouped.lists.completing.push(old);
                 grouped.command.read_ns += command.read_ns;
             }
         }
@@ -186,19 +207,23 @@ impl Pending {
     /// True if a command that waits reads the page of flash at `at`.
     pub(super) fn reads(&self, at: PageAt, purpose: Purpose) -> bool {
         let of_reads = self.commands.iter().filter(|grouped| grouped.command.kind == CommandKind::Read);
-        of_reads.into_iter().any(|grouped| grouped.command.purpose == purpose && grouped.flash.contains(&at))
+        of_reads
+            .into_iter()
+            .any(|grouped| grouped.command.purpose == purpose && grouped.lists.flash.contains(&at))
     }
 
     /// True if a command that waits reads this page to complete a mapping unit of the page at `at`.
     pub(super) fn completes_from(&self, at: PageAt, old: PageAt) -> bool {
-        self.commands.iter().any(|grouped| grouped.flash.contains(&at) && grouped.completing.contains(&old))
+        self.commands
+            .iter()
+            .any(|grouped| grouped.lists.flash.contains(&at) && grouped.lists.completing.contains(&old))
     }
 
     /// Notes the page of flash of the host's operation that was joined last to a command of its die.
     pub(super) fn note_page(&mut self, die: u32, part: &UnitPart, timing: &Timing) {
         if let Some(last) = self.commands.iter_mut().rev().find(|last| last.command.die == die) {
-            last.flash.push(part.at);
-            last.completing.extend(part.old);
+            last.lists.flash.push(part.at);
+            last.lists.completing.extend(part.old);
             // Its command has the time of that.
             last.cross(part, timing);
         }
@@ -265,40 +290,36 @@ impl Pending {
 
     fn push(&mut self, command: Command, Member { plane, pages, effect, block }: Member, request: u64) {
         let tenant = self.flash_time.tenant();
-        let (planes, effects, blocks) = (1 << plane, vec![(plane, effect)], Vec::from_iter(block));
-        let (flash, completing, crossed) = (Vec::new(), Vec::new(), Vec::new());
-        self.commands.push(Grouped {
-            command,
-            planes,
-            pages,
-            effects,
-            blocks,
-            request,
-            tenant,
-            flash,
-            completing,
-            crossed,
-        });
+        let mut lists = self.spare.pop().unwrap_or_default();
+        lists.effects.push((plane, effect));
+        lists.blocks.extend(block);
+        self.commands.push(Grouped { command, planes: 1 << plane, pages, request, tenant, lists });
     }
 
     /// Hands over commands that waited.
     pub(super) fn hand_over(
         &mut self,
-        commands: Vec<Grouped>,
+        mut commands: Vec<Grouped>,
         now_ns: u64,
         executor: &mut impl Executor,
         content: &mut impl Content,
     ) {
         let (serving, served) = (executor.serving(), self.flash_time.tenant());
-        for Grouped { command, pages, mut effects, blocks, request, tenant, .. } in commands {
+        let mut numbers = Vec::new();
+        for Grouped { command, pages, request, tenant, mut lists, .. } in commands.drain(..) {
             executor.serve(request);
-            effects.sort_by_key(|(plane, _)| *plane);
-            let effects: Vec<u32> = effects.into_iter().map(|(_, effect)| effect).collect();
-            let effect = content.handed(command.kind, &effects);
+            lists.effects.sort_by_key(|(plane, _)| *plane);
+            numbers.clear();
+            numbers.extend(lists.effects.iter().map(|(_, effect)| *effect));
+            let effect = content.handed(command.kind, &numbers);
             self.flash_time.serve(tenant);
             self.charge(&command, executor);
-            executor.guard(&blocks);
+            executor.guard(&lists.blocks);
             executor.submit(now_ns, Command { effect, ..command }, pages);
+            self.spare.push(lists.emptied());
+        }
+        if self.commands.capacity() == 0 {
+            self.commands = commands;
         }
         executor.serve(serving);
         self.flash_time.serve(served);

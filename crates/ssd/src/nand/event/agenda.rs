@@ -62,15 +62,14 @@ impl Agenda {
     /// Puts an event into the list, which has room.
     #[inline]
     fn insert(&mut self, key: u128) {
-        let mut at = self.near.len();
-        self.near.push(key);
-        while at > self.first
-            && let Some(before) = self.near.get(at - 1).copied().filter(|before| *before > key)
-        {
-            self.near[at] = before;
-            at -= 1;
+        match self.near.last() {
+            // A program or an erase of a die that was idle ends after all others, and a transfer ends soon.
+            Some(last) if *last > key => {
+                let at = self.first + self.near[self.first..].partition_point(|before| *before < key);
+                self.near.insert(at, key);
+            }
+            _ => self.near.push(key),
         }
-        self.near[at] = key;
     }
 
     /// As [`Agenda::insert`], where the list may have no room, or there are events after those of the list.
