@@ -198,9 +198,11 @@ class Drive:
     def _read(self, issue: float, offset: int, length: int) -> float:
         end = issue
         for unit in range(offset // self.unit, (offset + length - 1) // self.unit + 1):
-            cost = self.sense
+            # Of a unit above the page only the pages that are asked for are read.
+            asked = min(offset + length, (unit + 1) * self.unit) - max(offset, unit * self.unit)
+            cost = self.sense * -(-asked // int(self.set["page"] * KIB))
             if self.fault == "blocks":
-                cost = self.sense if unit in self.written else 0
+                cost = cost if unit in self.written else 0
             elif self.where[unit] == _NONE:
                 cost = 0
             if self.fault == "cache":

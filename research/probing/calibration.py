@@ -168,7 +168,8 @@ def _simulated(seed: int, number: int) -> Drive:
     while not config:
         try:
             if int(one.settings["capacity"]) <= _MAX_BYTES:
-                config = api.simulate("random:span=1MiB,count=1", one.device, set=one.settings).config
+                result = api.simulate("random:span=1MiB,count=1", one.device, set=one.settings)
+                config = result.config
         except FlashweirError:
             pass
         if not config:
@@ -177,9 +178,17 @@ def _simulated(seed: int, number: int) -> Drive:
     truth: dict[str, object] = {f"timing.{name}": timing[name] for name in ("read", "program", "erase", "bus")}
     truth |= {key: config[key] for key in ("channels", "planes", "pages_per_block", "op_ratio")}
     truth |= {"page": number_of(config["page"]), "dies": config["chips"] * config["dies"]}
-    truth |= {"buffer.bytes": number_of(config["buffer"]["bytes"]), "map_cache_bytes": 0, "slc_cache_bytes": 0}
+    truth |= {"buffer.bytes": number_of(config["buffer"]["bytes"]), "map_cache_bytes": 0}
+    truth["slc_cache_bytes"] = _slc_bytes(result.to_dict(), int(one.settings["capacity"]))
     truth["mapping_unit_bytes"] = max(4096, int(number_of(config["page"]) or 0))
     return Drive("simulated", number, one.target, truth, True, frozenset(truth))
+
+
+def _slc_bytes(result: Mapping[str, Any], capacity: int) -> int:
+    """Size of the SLC cache of a simulated drive; 0 if it is larger than what the probe fills, so that none shows."""
+    cache = result.get("slc")
+    size = 0 if cache is None else cache["room_pages"] * int(number_of(result["config"]["page"]) or 0)
+    return size if size <= capacity / 2 else 0
 
 
 def numbers(value: object) -> list[float]:

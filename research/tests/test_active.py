@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from research.active import drives, grading, lists
+from flashweir import diagnose
+from research.active import drives, grading, lists, presets
 from research.active.__main__ import main
 from research.active.truth import SYMPTOMS, Drive, is_bad, truth
 
@@ -76,3 +77,41 @@ def test_a_run_goes_on_from_kept_results(tmp_path: Path) -> None:
     grading.Kept(tmp_path / "kept.jsonl").add(one)
     assert grading.Kept(tmp_path / "kept.jsonl").of([one.drive, Drive("sim:b")]) == [one]
     assert grading.Kept(None).of([one.drive]) == []
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_verdicts_on_every_preset_are_the_truth(name: str) -> None:
+    drive = presets.preset(name)
+    found = diagnose(drive.target, active=True)["symptoms"]
+    said = {symptom: found[symptom]["verdict"] for symptom in SYMPTOMS}
+    assert said == {symptom: "bad" if ill else "good" for symptom, ill in truth(drive).items()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "symptom"),
+    [("ftl.kind=bast", "mapping"), ("gc.victim=random", "collection"), ("buffer.bytes=0", "buffer")],
+)
+def test_a_fault_of_a_preset_is_found_in_its_place(settings: str, symptom: str) -> None:
+    # Of one without firmware times: ftl.kind=bast has no mapping units.
+    target = f"{presets.preset('mlc-2006').target},buffer.bytes=1MiB,{settings}"
+    found = diagnose(target, active=True)["symptoms"]
+    assert [name for name in SYMPTOMS if found[name]["verdict"] == "bad"] == [symptom]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # A cache of cells with one bit as large as a quarter of the drive: writes in order are slow behind it as well.
+        "ufs,channels=2,dies=2,pages_per_block=48,capacity=240MiB,slc.static_blocks=32",
+        "emmc,pages_per_block=48,capacity=256MiB,slc.static_blocks=60",
+        # 32 superblocks of all dies.
+        "zn540,pages_per_block=12,capacity=384MiB",
+    ],
+)
+def test_caches_and_superblocks_are_no_fault(settings: str) -> None:
+    assert diagnose(f"sim:{settings}", active=True)["verdict"] == "healthy"
+
+
+def test_a_drive_of_five_superblocks_is_no_measure_of_victims() -> None:
+    found = diagnose("sim:zn540,pages_per_block=96,capacity=256MiB,op_ratio=1", active=True)["symptoms"]["collection"]
+    assert (found["verdict"], "very few blocks" in found["reason"]) == ("uncertain", True)

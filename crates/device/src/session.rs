@@ -7,6 +7,10 @@ use crate::external::{Batch, Times};
 use crate::real::Engine;
 use crate::{Error, OpenOptions, Stop, Target, Timing, named_again, open};
 
+/// Why a zoned target is refused, and what can be measured of it.
+const ZONED: &str = "it has zones, which are written in order, and these tests overwrite any address; expected a drive \
+                     without. Its reads can be measured by `flashweir bench` or `replay`, commands to its zones by \
+                     `flashweir simulate` with a table of them";
 /// Most requests of one call: each is known by the number of its stream.
 pub const MAX_BATCH: usize = 1 << 16;
 
@@ -40,7 +44,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Opens a target. A real one must be named once more.
+    /// Opens a target. A real one must be named once more; a zoned one is refused, as callers overwrite any address.
     pub fn open(spec: &SessionSpec) -> Result<Self, Error> {
         named_again(&spec.target, spec.erase.as_deref(), "measuring")?;
         let stop = Stop::default();
@@ -52,7 +56,11 @@ impl Session {
             stop: stop.clone(),
             ..OpenOptions::default()
         };
-        Ok(Self { target: open(&spec.target, &options)?, stop })
+        let target = open(&spec.target, &options)?;
+        if target.is_zoned() {
+            return Err(Error::Target { path: spec.target.clone().into(), detail: ZONED.into() });
+        }
+        Ok(Self { target, stop })
     }
 
     /// Executes requests; times in their order, ns on the target's clock. Due times count from the beginning of the call: all are -1 (as

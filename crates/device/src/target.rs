@@ -70,6 +70,11 @@ pub trait Target: Send {
         None
     }
 
+    /// True if it is a zoned namespace, whose zones are written in order and reset before they are written again.
+    fn is_zoned(&self) -> bool {
+        false
+    }
+
     /// True if nothing was ever done to it: a simulated drive that was made for this target, and was not asked yet.
     fn is_new(&self) -> bool {
         false

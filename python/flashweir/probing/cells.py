@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flashweir.diagnosis.active.one_die import alone, train
 from flashweir.diagnosis.active.session import FLUSH, KIB, READ, WRITE, Bench
 from flashweir.probing.path import ON_FLASH
 
@@ -23,8 +24,8 @@ _REPEATS = 32
 # Addresses whose page is looked at.
 _PLACES = 12
 _LARGEST_PAGE = 64 * KIB
-# Reads made together; the first ones show the way to the flash, the rest the time of a die.
-_TRAIN, _FIRST = 8, 4
+# Reads by which a latency is found.
+_READS = 5
 # A die is slower than the commands by at least this factor, or it does not show.
 _APART = 1.25
 # Share of a read without its command that holds the die, from which on the transfer holds it as well.
@@ -72,16 +73,18 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
     """Asks a drive whose addresses up to `high` are written; `unit`: its mapping unit, if known."""
     if discards:
         bench.discard()
+        unit = _lone_unit(bench, high) or unit
+        bench.discard()
     # Neighbours are written together.
     bench.pour(bench.in_order(0, high, 128 * KIB), high, 128 * KIB)
     places = bench.at_random(high / 8, high * ON_FLASH, bench.small)(0, _REPEATS)
     _settle(bench, places)
-    alone = np.array([_alone(bench, at) for at in places])
-    host = float(np.median(alone))
-    spread = float(np.quantile(alone, 0.95) - np.quantile(alone, 0.05)) / max(host, 1.0)
+    single = np.array([alone(bench, at) for at in places])
+    host = float(np.median(single))
+    spread = float(np.quantile(single, 0.95) - np.quantile(single, 0.05)) / max(host, 1.0)
     empty = bench.size - 2 * _LARGEST_PAGE
     nothing, command = _without_flash(bench, host, empty, discards=discards)
-    hold = float(np.median([_train(bench, at, at) for at in places]))
+    hold = float(np.median([train(bench, at, at) for at in places]))
     die = hold if hold > _APART * command and hold > 0 else None
     sizes = _by_size(bench, places)
     link = _by_size(bench, np.array([empty])) if discards and nothing is not None else np.zeros(len(sizes))
@@ -93,7 +96,8 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
         run, agree = _together(bench, places[:_PLACES], (die + max(command, die / 2)) / 2)
         first = _first_step(sizes, die, bench.small)
         # Reads of one page's units may each take a read of the array: only steps below the unit are pages.
-        stepped = first is not None and unit is not None and first < min(unit, run or unit)
+        # A lone step behind the first block is a transfer: of pages of one block each block would be a step.
+        stepped = first is not None and unit is not None and bench.small < first < min(unit, run or unit)
         page = first if stepped else run
     whole = page or unit or bench.small
     if transfer is not None and grows > transfer / 2:
@@ -107,12 +111,36 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
     return Cells(host, nothing, die, read, transfer, page, agree, stepped, program, spread, parts)
 
 
+def _lone_unit(bench: Bench, high: float) -> int | None:
+    """Mapping unit of a discarded drive: bytes that are no longer empty once one block is written.
+
+    None if an empty address reads no faster than that block, as one that stays in a buffer.
+    """
+    place = int(high) // 2 // _LARGEST_PAGE * _LARGEST_PAGE + _LARGEST_PAGE
+    bench.call(WRITE, np.array([place], np.uint64), bench.small, 1)
+    bench.rest()
+
+    def latency(at: int) -> float:
+        return float(np.median([alone(bench, at) for _ in range(_READS)]))
+
+    there, empty = latency(place), latency(place + 4 * _LARGEST_PAGE)
+    if empty >= _NOTHING * there:
+        return None
+    length = bench.small
+    for step in (-bench.small, bench.small):
+        near = place + step
+        while abs(near - place) <= _LARGEST_PAGE and latency(near) > (there + empty) / 2:
+            near += step
+            length += bench.small
+    return None if length & (length - 1) else length
+
+
 def _settle(bench: Bench, places: "NDArray[np.uint64]") -> None:
     """Waits until reads do not wait for what was written."""
     before = float("inf")
     for _ in range(_PAUSES):
         bench.rest()
-        now = float(np.mean([_alone(bench, at) for at in places]))
+        now = float(np.mean([alone(bench, at) for at in places]))
         if now >= _SETTLED * before:
             return
         before = now
@@ -126,25 +154,9 @@ def _without_flash(bench: Bench, host: float, empty: int, *, discards: bool) -> 
         if not discards:
             bench.call(WRITE, np.array([place], np.uint64), bench.small, 1)
         issue, complete = bench.call(READ, np.array([place], np.uint64), bench.small, 1)
-        found.append((float(complete[0] - issue[0]), _train(bench, place, place)))
-    latency, train = (float(np.median(column)) for column in zip(*found, strict=True))
-    return (latency, train) if latency < _NOTHING * host else (None, 0.0)
-
-
-def _alone(bench: Bench, at: int, length: int = 0) -> float:
-    """Latency of an idle read whose map entry was just used."""
-    taken = 0.0
-    for _ in range(2):
-        issue, complete = bench.call(READ, np.array([at], np.uint64), length or bench.small, 1)
-        taken = float(complete[0] - issue[0])
-    return taken
-
-
-def _train(bench: Bench, at: int, other: int) -> float:
-    """Time from one read to the next, of several that are made together at two addresses in turn."""
-    _, complete = bench.call(READ, np.array([at, other] * (_TRAIN // 2), np.uint64), bench.small, _TRAIN)
-    ends = np.sort(complete)
-    return float(ends[-1] - ends[_FIRST - 1]) / (_TRAIN - _FIRST)
+        found.append((float(complete[0] - issue[0]), train(bench, place, place)))
+    latency, interval = (float(np.median(column)) for column in zip(*found, strict=True))
+    return (latency, interval) if latency < _NOTHING * host else (None, 0.0)
 
 
 def _parts(host: float, nothing: float | None, die: float | None, grows: float) -> tuple[float | None, float | None]:
@@ -171,7 +183,7 @@ def _together(bench: Bench, places: "NDArray[np.uint64]", limit: float) -> tuple
         length = bench.small
         for step in (-bench.small, bench.small):
             near = place + step
-            while abs(near - place) <= _LARGEST_PAGE and _train(bench, place, near) > limit:
+            while abs(near - place) <= _LARGEST_PAGE and train(bench, place, near) > limit:
                 near += step
                 length += bench.small
         lengths[length] += 1
@@ -185,7 +197,7 @@ def _by_size(bench: Bench, places: "NDArray[np.uint64]") -> "NDArray[np.float64]
     """Latency of reads of 1, 2, 3... blocks from aligned addresses on."""
     starts = (places.astype(np.int64) // _LARGEST_PAGE * _LARGEST_PAGE).tolist()[:8]
     counts = range(1, _LARGEST_PAGE // bench.small // 2 + 2)
-    return np.array([np.median([_alone(bench, at, count * bench.small) for at in starts]) for count in counts])
+    return np.array([np.median([alone(bench, at, count * bench.small) for at in starts]) for count in counts])
 
 
 def _first_step(sizes: "NDArray[np.float64]", die: float, small: int) -> int | None:

@@ -254,6 +254,9 @@ def test_drives_that_can_not_be_measured_are_refused() -> None:
     line = refused("diagnose", f"py:{MODEL}:Drive,mib=4", "--active")
     assert "4194304 bytes in blocks of 512: expected at least 8388608 bytes" in line
     assert "no such preset" in refused("diagnose", "sim:nothing", "--active")
+    zones = "sim:zn540,capacity=256MiB,pages_per_block=12,op_ratio=0.5,ftl.map_unit=auto,ftl.kind=zones,ftl.host=none"
+    for command in (("diagnose", zones, "--active"), ("probe", zones, "-o", "zones.toml")):
+        assert "it has zones, which are written in order" in refused(*command)
     with pytest.raises(ConfigError, match="capacity: has no effect with active=True"):
         api.diagnose(SIM, active=True, capacity="1GiB")
     with pytest.raises(ConfigError, match="expected a file, or active=True"):

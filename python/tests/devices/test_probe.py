@@ -21,8 +21,9 @@ from flashweir.diagnosis.active.session import Course
 from flashweir.probing import learned, plausible
 from flashweir.probing.calibrated import calibrated
 from flashweir.probing.cells import Cells
-from flashweir.probing.device_file import in_file, spare_for
+from flashweir.probing.device_file import for_engine, in_file, spare_for
 from flashweir.probing.path import Path as PathTo
+from flashweir.settings import flat, refusal
 
 __all__ = ["loop"]
 
@@ -157,6 +158,18 @@ def test_a_device_file_has_spare_with_which_the_engine_takes_it() -> None:
     assert spare_for(small.format(0.1)) == 0.15
     assert spare_for(small.format(0.15)) is None
     assert spare_for('capacity = "64MiB"\nchannels = 0\n') is None, "no share makes a drive of it"
+
+
+def test_geometry_that_makes_no_drive_is_left_out_least_sure_first() -> None:
+    text = 'capacity = "64MiB"\nchannels = 3\ndies = 341\nplanes = 2\npages_per_block = 128\nop_ratio = 0.1\n'
+    known = answers_of(channels=3, dies=341, planes=2, pages_per_block=128, op_ratio=0.1)
+    by_key = {answer["key"]: answer for answer in known}
+    by_key["dies"]["sure"], by_key["channels"]["sure"] = 0.1, 0.9
+    changed: dict[str, Any] = {}
+    for_engine(text, changed, by_key)
+    assert refusal(flat(tomllib.loads(in_file(text, changed, [])))) is None
+    assert (by_key["dies"]["value"], by_key["dies"]["sure"], by_key["channels"]["value"]) == (1, 0.0, 3)
+    assert "341 makes no drive" in by_key["dies"]["how"]
 
 
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:

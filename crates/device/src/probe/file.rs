@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Answer, Probed};
 
 /// Tables of a device file.
-const TABLES: [&str; 5] = ["timing", "alloc", "gc", "sched", "buffer"];
+const TABLES: [&str; 6] = ["timing", "alloc", "gc", "sched", "buffer", "firmware"];
 
 impl Probed {
     /// A device file that `simulate --device` takes, each key with how sure it is.

@@ -19,6 +19,8 @@ const MAY_STRAY: usize = 64;
 /// Times that a page is written again for each die, and after which one that has stayed will.
 const ROUNDS: u64 = 3;
 const STAYS: u64 = 5;
+/// A write that takes less than this share of one to flash was taken in by a buffer.
+const TAKEN: f64 = 0.3;
 
 /// Resource that two pages share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,10 @@ pub(super) struct Layout {
     pub(super) transfer_ns: Option<f64>,
     /// Response time of a page read alone, ns.
     pub(super) read_ns: f64,
+    /// Part of it in which neither die nor channel is busy with it: firmware, link, completion.
+    pub(super) outside_ns: f64,
+    /// Likewise of a page written through.
+    pub(super) write_outside_ns: f64,
     /// Time until a page is on flash, ns.
     pub(super) write_ns: f64,
     /// Placing of pages that are written again.
@@ -81,6 +87,31 @@ struct Pairs {
     /// Share of a time within which two are alike.
     alike: f64,
     alone: Vec<f64>,
+    outside: Outside,
+}
+
+/// Times of reads that neither dies nor channels take, ns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outside {
+    /// Of each read, and at the same time for several: firmware, link, completion. Two reads of one die take
+    /// both their times less this.
+    each_ns: f64,
+    /// From one read to the next where they share nothing but link and firmware.
+    next_ns: f64,
+}
+
+impl Outside {
+    /// By two reads of one page at a time, and by reads of pages without data from `empty` on, which need no flash.
+    /// Nothing where these disagree: a die that reads on during a transfer is busy for less than a read without them.
+    fn measured(asked: &mut Asked<'_>, pairs: &Pairs, empty: u64) -> Result<Self, Error> {
+        let (alone, nothing) = (pairs.alone(asked, 0)?, pairs.alone(asked, empty)?);
+        let each_ns = 2.0 * alone - pairs.both(asked, 0, 0)?;
+        if each_ns <= alone * pairs.alike || (each_ns - nothing).abs() > alone * pairs.alike {
+            return Ok(Self::default());
+        }
+        let next_ns = pairs.both(asked, empty, empty + 1)? - nothing;
+        Ok(Self { each_ns, next_ns: next_ns.max(0.0) })
+    }
 }
 
 impl Pairs {
@@ -98,12 +129,13 @@ impl Pairs {
 
     fn is_one_die(&self, asked: &mut Asked<'_>, left: u64, right: u64) -> Result<bool, Error> {
         let sum = self.alone(asked, left)? + self.alone(asked, right)?;
-        Ok(self.both(asked, left, right)? > sum * (1.0 - self.alike))
+        Ok(self.both(asked, left, right)? > (sum - self.outside.each_ns) * (1.0 - self.alike))
     }
 }
 
-/// Writes a window of pages, one after the other, and looks at it.
-pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> {
+/// Writes a window of pages, one after the other, and looks at it. `forgets`: reads of data that was discarded, as all
+/// behind the window is, need no flash.
+pub(super) fn layout(asked: &mut Asked<'_>, page: u64, forgets: bool) -> Result<Layout, Error> {
     let window = WINDOW.min(asked.size_bytes() / page / 2);
     let writes: Vec<_> = (0..window).map(|at| write(at * page, page)).collect();
     let write_ns = median(&asked.through(&writes)?);
@@ -112,7 +144,11 @@ pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> 
     let noise = spread / median(&of_one).max(1.0);
     let repeats = if noise < QUIET { 1 } else { REPEATS };
     let alike = if noise < QUIET { ALIKE } else { (noise / 2.0).clamp(0.02, 0.1) };
-    let mut pairs = Pairs { page, repeats, alike, alone: Vec::new() };
+    let mut pairs = Pairs { page, repeats, alike, alone: Vec::new(), outside: Outside::default() };
+    let last = asked.size_bytes() / page - 2;
+    if forgets && last >= window {
+        pairs.outside = Outside::measured(asked, &pairs, last)?;
+    }
     for at in 0..window {
         let alone = pairs.alone(asked, at)?;
         pairs.alone.push(alone);
@@ -121,8 +157,11 @@ pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> 
     for at in 1..window {
         together.push(pairs.both(asked, 0, at)?);
     }
-    let mut layout = of_pairs(&pairs.alone, &together, pairs.alike, noise);
+    let mut layout = of_pairs(&pairs.alone, &together, pairs.outside, pairs.alike, noise);
     layout.write_ns = write_ns;
+    if layout.outside_ns > 0.0 {
+        layout.write_outside_ns = write_outside(asked, page, &layout)?;
+    }
     if layout.dies > 1 && layout.regular {
         let (placing, channels) = placing(asked, &pairs, &layout)?;
         (layout.placing, layout.channels) = (placing, channels);
@@ -130,12 +169,26 @@ pub(super) fn layout(asked: &mut Asked<'_>, page: u64) -> Result<Layout, Error> 
     Ok(layout)
 }
 
+/// Time of a page written through in which neither its die nor its channel works, ns.
+fn write_outside(asked: &mut Asked<'_>, page: u64, layout: &Layout) -> Result<f64, Error> {
+    let (mut taken, mut flushes) = (Vec::new(), Vec::new());
+    for at in 0..REPEATS as u64 {
+        taken.push(asked.one(write(at * page, page))?);
+        asked.flush()?;
+        flushes.push(asked.flush()?);
+    }
+    // Without a buffer the write itself waits for its die.
+    let buffered = median(&taken) < layout.write_ns * TAKEN;
+    Ok(median(&flushes) + if buffered { median(&taken) } else { layout.outside_ns })
+}
+
 /// From times of page 0 with each other page to what they share.
-fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
+fn of_pairs(alone: &[f64], together: &[f64], outside: Outside, alike: f64, noise: f64) -> Layout {
     let window = alone.len();
     let first = alone[0];
-    let die: Vec<bool> =
-        (0..window).map(|at| at == 0 || together[at] > (first + alone[at]) * (1.0 - alike)).collect();
+    let die: Vec<bool> = (0..window)
+        .map(|at| at == 0 || together[at] > (first + alone[at] - outside.each_ns) * (1.0 - alike))
+        .collect();
     let strays = if noise < QUIET { 0 } else { window / MAY_STRAY };
     let repeats = |step: &usize| (0..window - step).filter(|at| die[*at] != die[at + step]).count() <= strays;
     let found = (1..=window / 2).find(repeats);
@@ -154,7 +207,7 @@ fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
             let alike_ones = (place..window).step_by(period).filter(|at| !die[*at]);
             let alike_ones = alike_ones.filter(|at| (alone[*at] / first - 1.0).abs() < alike);
             let late: Vec<f64> = alike_ones.map(|at| together[at] - first.max(alone[at])).collect();
-            (!late.is_empty()).then(|| median(&late)).filter(|late| *late > first * alike)
+            (!late.is_empty()).then(|| median(&late)).filter(|late| *late > outside.next_ns + first * alike)
         })
         .collect();
     let seen: Vec<f64> = waits.iter().flatten().copied().collect();
@@ -176,6 +229,8 @@ fn of_pairs(alone: &[f64], together: &[f64], alike: f64, noise: f64) -> Layout {
         channels,
         transfer_ns: (!seen.is_empty()).then(|| median(&seen)),
         read_ns: mean(alone),
+        outside_ns: outside.each_ns,
+        write_outside_ns: 0.0,
         write_ns: 0.0,
         placing: Placing::Fixed,
         noise,

@@ -30,6 +30,8 @@ use spare::Spare;
 
 /// Smallest drive on which there is room for questions, bytes.
 const SMALLEST: u64 = 2 << 20;
+/// Cores of a controller of which no command waits for another.
+const CORES: u64 = 64;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -108,7 +110,7 @@ pub fn ask_all(
     if discarded && page.sure < 1.0 {
         asked.discard()?;
     }
-    let layout = layout::layout(&mut asked, page.bytes)?;
+    let layout = layout::layout(&mut asked, page.bytes, page.forgets)?;
     asked.fill_from(layout.window * page.bytes)?;
     let spare = spare::spare(&mut asked, page.bytes, &layout, page.forgets)?;
     let write_ns = spare.write_ns.iter().copied().reduce(f64::min).unwrap_or(layout.write_ns);
@@ -194,32 +196,43 @@ fn answers(
     answers
 }
 
+/// A time as text.
+fn nanoseconds(time: f64) -> String {
+    format!("{}ns", time.max(0.0).round())
+}
+
 /// Answers on times, blocks, spare space and the buffer. `passing`: reads pass writes.
 fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, passing: bool) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut say = |key, value, sure, how| answers.push(Answer { key, value, sure, how });
     let steady = steadiness(layout);
     let apart = layout.transfer_ns.is_some();
-    let split = if layout.regular { steady } else { 0.2 } * if apart { 1.0 } else { 0.3 };
+    let seen = if layout.regular { steady } else { 0.2 };
+    let split = seen * if apart { 1.0 } else { 0.3 };
     let transfer = layout.transfer_ns.unwrap_or(0.0);
-    let ns = |time: f64| format!("{}ns", (time - transfer).max(0.0).round());
-    let list = |times: &[f64], otherwise: f64| match times {
-        [] => json!(ns(otherwise)),
-        [one] => json!(ns(*one)),
-        several => json!(several.iter().map(|time| ns(*time)).collect::<Vec<_>>()),
+    let ns = |time: f64, outside: f64| nanoseconds(time - transfer - outside);
+    let list = |times: &[f64], otherwise: f64, outside: f64| match times {
+        [] => json!(ns(otherwise, outside)),
+        [one] => json!(ns(*one, outside)),
+        several => json!(several.iter().map(|time| ns(*time, outside)).collect::<Vec<_>>()),
     };
     let (read, write) = if apart {
         ("a page read alone, less its transfer", "a page written through, less its transfer")
     } else {
         ("a page read alone, with its transfer", "a page written through, with its transfer")
     };
-    say("timing.read", list(&spare.read_ns, layout.read_ns), steady * if apart { 1.0 } else { 0.6 }, read);
-    say(
-        "timing.program",
-        list(&spare.write_ns, layout.write_ns),
-        steady * if apart { 1.0 } else { 0.6 },
-        write,
-    );
+    let (read_outside, write_outside) = (layout.outside_ns, layout.write_outside_ns);
+    let apart_sure = steady * if apart { 1.0 } else { 0.6 };
+    say("timing.read", list(&spare.read_ns, layout.read_ns, read_outside), apart_sure, read);
+    let program = list(&spare.write_ns, layout.write_ns, write_outside);
+    // Of a drive that programs several pages at once a single one may be held for the next.
+    let least = spare.write_ns.iter().copied().fold(layout.write_ns, f64::min) - transfer - write_outside;
+    if least > 0.0 {
+        say("timing.program", program, apart_sure, write);
+    } else {
+        let how = "a page written through ends before a program could: with the next pages";
+        say("timing.program", json!(nanoseconds(layout.write_ns)), 0.0, how);
+    }
     let bus = (transfer / page.bytes as f64 * 1e3).round() / 1e3;
     let how = if apart {
         "pairs of reads on one channel"
@@ -230,7 +243,7 @@ fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, pas
     let known = if spare.erase_ns.is_some() { steady } else { 0.0 };
     let how = spare.missing.unwrap_or("what writes in order wait for, once a block");
     let erase = spare.erase_ns.unwrap_or(0.0);
-    say("timing.erase", json!(format!("{}ns", erase.round())), known, how);
+    say("timing.erase", json!(nanoseconds(erase)), known, how);
     let how = spare.missing.unwrap_or("writes from one erase to the next");
     let known = if spare.block_pages.is_some() { steady } else { 0.0 };
     say("pages_per_block", json!(spare.block_pages.unwrap_or(128)), known, how);
@@ -254,5 +267,23 @@ fn of_flash(page: Page, layout: &Layout, spare: &Spare, buffer: Option<u64>, pas
         None => (0.0, "no write had to wait"),
     };
     say("buffer.bytes", json!(buffer.unwrap_or(0)), known, how);
+    answers.extend(of_firmware(layout, seen));
     answers
+}
+
+/// Answers on the part of requests in which no die or channel works, which all commands take at the same time.
+fn of_firmware(layout: &Layout, sure: f64) -> Vec<Answer> {
+    if layout.outside_ns <= 0.0 {
+        return Vec::new();
+    }
+    let read =
+        "two reads of one page end earlier together than one after the other by this: firmware and link";
+    let write = "a flush of nothing, and a write that waits for no die";
+    [
+        ("firmware.cores", json!(CORES), read),
+        ("firmware.read_time", json!(nanoseconds(layout.outside_ns)), read),
+        ("firmware.write_time", json!(nanoseconds(layout.write_outside_ns)), write),
+    ]
+    .map(|(key, value, how)| Answer { key, value, sure, how })
+    .into()
 }

@@ -5,8 +5,8 @@ use crate::Error;
 
 /// Largest page that is looked for, bytes.
 const LARGEST: u64 = 256 * 1024;
-/// A read of a page that was never written takes less than this share of one that was.
-const NOTHING_THERE: f64 = 0.5;
+/// A read of a page that was never written takes less than this share of one that was; both take commands and link.
+const NOTHING_THERE: f64 = 0.75;
 /// A write of a whole page takes less than this share of one that must read what it leaves.
 const WHOLE: f64 = 0.99;
 /// Reads or writes of each size.
@@ -62,10 +62,10 @@ fn by_what_is_there(asked: &mut Asked<'_>) -> Result<Option<u64>, Error> {
         Ok(median(&times))
     };
     let (there, nothing) = (time(asked, read(at, block))?, time(asked, far)?);
-    let limit = there * NOTHING_THERE;
-    if nothing >= limit {
+    if nothing >= there * NOTHING_THERE {
         return Ok(None);
     }
+    let limit = f64::midpoint(there, nothing);
     let mut blocks = 1;
     for before in [true, false] {
         for step in 1..=LARGEST / block {

@@ -54,6 +54,29 @@ fn a_drive_with_two_dies_a_channel_is_found_out() {
 }
 
 #[test]
+fn geometry_is_found_behind_firmware() {
+    // Firmware of this preset: 21.5 us a read, 4.46 us a write. Its link is the host's.
+    let found = probed(
+        "sim:970-pro,capacity=32MiB,channels=4,dies=2,page=4KiB,pages_per_block=128,op_ratio=0.25,\
+         timing.read=60us,timing.program=800us,timing.erase=1500us,timing.bus=25,buffer.bytes=256KiB",
+    );
+    let expected = [
+        ("page", 4096.0),
+        ("channels", 4.0),
+        ("dies", 2.0),
+        ("planes", 1.0),
+        ("pages_per_block", 128.0),
+        ("timing.read", 60_000.0),
+        ("timing.program", 800_000.0),
+        ("timing.bus", 25.0),
+        ("timing.erase", 1_500_000.0),
+        ("firmware.read_time", 21_500.0),
+        ("firmware.write_time", 4460.0),
+    ];
+    near(&found, &expected, 0.02);
+}
+
+#[test]
 fn planes_and_orders_are_found_out() {
     for order in ["CPDW", "WDPC"] {
         let found = probed(&format!(

@@ -20,7 +20,7 @@ use std::path::Path;
 use flashweir_trace::{LogRecord, Op, Request};
 
 pub use crate::options::Engine;
-use crate::safety::Identity;
+use crate::safety::{self, Identity};
 use crate::target::whole_blocks;
 use crate::{Activity, Began, Error, OpenOptions, Stop, Target, Timing};
 
@@ -128,6 +128,10 @@ impl Target for RealTarget {
 
     fn identity(&self) -> Option<Identity> {
         Some(self.device.identity)
+    }
+
+    fn is_zoned(&self) -> bool {
+        safety::is_zoned(self.device.identity)
     }
 
     fn execute(

@@ -83,6 +83,11 @@ impl Finding {
     }
 }
 
+/// True if a target has zones that are written in order.
+pub(crate) fn is_zoned(identity: Identity) -> bool {
+    matches!(identity, Identity::Block { device, .. } if in_use::is_zoned(device))
+}
+
 /// A target that was looked at.
 #[derive(Clone, Debug)]
 pub struct Survey {

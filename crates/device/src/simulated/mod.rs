@@ -201,6 +201,10 @@ impl Target for SimTarget {
         SECTOR_BYTES as u32
     }
 
+    fn is_zoned(&self) -> bool {
+        self.drive.config().takes_zone_commands()
+    }
+
     fn is_new(&self) -> bool {
         self.taken == 0
     }

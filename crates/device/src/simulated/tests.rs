@@ -240,3 +240,17 @@ fn errors_and_wishes_to_stop_leave_no_request_out() {
     assert!(matches!(error, Error::Cancelled { .. }), "{error}");
     assert_eq!(seen, 100);
 }
+
+#[test]
+fn a_drive_with_zones_is_no_session() {
+    let spec = |more: &str| crate::session::SessionSpec {
+        target: format!("sim:mlc-2006,capacity=64MiB,op_ratio=0.5,ftl.kind=zones{more}"),
+        erase: None,
+        seed: 1,
+        engine: crate::real::Engine::default(),
+    };
+    let refused = crate::session::Session::open(&spec(",ftl.host=none")).expect_err("zones").to_string();
+    assert!(refused.contains("it has zones") && refused.contains("can be measured by"), "{refused}");
+    // Above a log of the host any address is overwritten.
+    crate::session::Session::open(&spec("")).expect("a log");
+}

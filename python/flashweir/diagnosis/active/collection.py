@@ -326,6 +326,7 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
         ),
         (left < _FALLS, "good", f"{share}, and a small range is rewritten without copying the rest"),
         (left >= _STAYS and least > _FALLS and mapped.rewrite.verdict == "bad", "bad", f"{slow}: {_FULL}"),
+        (facts.spare.low > _MAX_SPARE, "uncertain", f"{share}: more spare than drives have, as with very few blocks"),
         (against.verdict == "bad", "bad", hot),
         (
             facts.cliff.ratio < _CLIFF,

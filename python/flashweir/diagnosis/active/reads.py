@@ -13,6 +13,8 @@ _READS = 192
 _NARROW = 64 * KIB
 # A miss of the map cache costs one read more, so it makes a read at most about twice as long; a cache of data far more.
 _MISS, _DATA, _SEEN = 1.2, 2.6, 1.05
+# Reads before those of one size that are measured, and places of one size, at most.
+_LOADED, _PLACES = 2048, 8
 # Logical space to the entry of a page map: 4 bytes for 4 KiB.
 _SPACE_TO_MAP = 1024
 
@@ -68,11 +70,16 @@ def map_cache(bench: Bench, high: float) -> tuple[Span | None, Test]:
         ranges.append(ranges[-1] / 4)
     means = []
     for wide in ranges:
-        # Narrow ranges leave out the first addresses: the last writes went there and may still be in a buffer.
-        low = 0.0 if wide == high else high / 4
-        bench.read(low, low + wide, min(2048, 2 * int(wide // bench.small)))
-        latencies, _ = bench.read(low, low + wide, 2 * _READS)
-        means.append(span_of(latencies))
+        # Each size at several places: some flash is faster than other, as that of an SLC cache. Narrow ranges leave
+        # out the first addresses: the last writes went there and may still be in a buffer.
+        loaded = min(_LOADED, 2 * int(wide // bench.small))
+        places = min(_PLACES, _LOADED // loaded)
+        lows = [0.0] if wide == high else high / 4 + (high / 2 - wide) * np.arange(places) / max(places - 1, 1)
+        latencies = []
+        for low in lows:
+            bench.read(low, low + wide, loaded)
+            latencies.append(bench.read(low, low + wide, 2 * _READS // len(lows))[0])
+        means.append(span_of(np.concatenate(latencies)))
     excess = ratio(means[0], means[-1])
     if not means[-1].value:
         excess = Span(1.0, 0.9, 1.1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flashweir.diagnosis.active.one_die import is_page
 from flashweir.diagnosis.active.ratios import Span, mean_of, ratio
 from flashweir.diagnosis.active.session import KIB, Bench
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 256))
 PAGE = 16 * KIB
-"""The largest page that drives have: a mapping unit up to this is the page, and no page map would do better."""
+"""A mapping unit up to this is taken for the page, and no page map would do better; a larger one if reads show that."""
 LARGEST_UNIT = 64 * KIB
 """The largest mapping unit; what is larger is a block."""
 _STRIDE = 4
@@ -59,6 +60,8 @@ class Strided:
     """Mapping unit, bytes; None if no length up to 64 KiB is as fast as in order, so that blocks are merged."""
     fast: float
     """Ratio from which on writes of a page with gaps are as fast as those in order."""
+    page: int
+    """Bytes up to which a mapping unit is a page."""
 
     @property
     def merges(self) -> bool:
@@ -115,7 +118,11 @@ def strided(bench: Bench, found: "Reads", high: float, held: float, *, free: boo
         course = bench.pour(places(bench, high, size, chunk), volumes[size], size)
         gaps[size] = mean_of(course.per_byte(skip))
     ratios = {size: ratio(ordered[size], gaps[size]) for size in lengths}
-    return Strided(ratios, gaps, _unit(bench, found, ratios, gaps, fast), fast)
+    unit = _unit(bench, found, ratios, gaps, fast)
+    if unit is not None and unit > page:
+        bench.rest()
+        page = unit if is_page(bench, unit, high, discards=free) else page
+    return Strided(ratios, gaps, unit, fast, page)
 
 
 def _settled(bench: Bench, high: float, length: int, chunk: float) -> Span:

@@ -114,6 +114,12 @@ impl Block {
         of_disk.or_else(|| self.read("queue/discard_max_bytes")).is_none_or(|most| most.trim() != "0")
     }
 
+    /// True if it has zones that are written in order (`host-managed`) or should be (`host-aware`).
+    pub(super) fn is_zoned(&self) -> bool {
+        let of_disk = self.disk().and_then(|(disk, _)| disk.read("queue/zoned"));
+        of_disk.or_else(|| self.read("queue/zoned")).is_some_and(|model| model.trim() != "none")
+    }
+
     /// True if two volumes share a device by design, each on its own part of it: volumes of one LVM group, partitions
     /// that device mapper makes.
     pub(super) fn is_beside(&self, other: &Block) -> bool {

@@ -56,6 +56,11 @@ pub(super) fn partitions(device: u64) -> Vec<String> {
     Block::of(Path::new("/"), device).partitions().into_iter().map(|block| block.name).collect()
 }
 
+/// True if a block device has zones, as far as the kernel says.
+pub(super) fn is_zoned(device: u64) -> bool {
+    Block::of(Path::new("/"), device).is_zoned()
+}
+
 /// True if a block device takes TRIMs, or if the kernel does not say.
 pub(super) fn discards(device: u64) -> bool {
     Block::of(Path::new("/"), device).discards()
