@@ -5,7 +5,7 @@ use flashweir_ssd::{Config, Geometry, Simulation, Stats};
 use flashweir_trace::SECTOR_BYTES;
 use serde_json::{Value, json};
 
-/// Failures that requests of a run can have: addresses beyond the drive end it, and there are no random write areas.
+/// Failures that a result always counts; others only where there were any.
 const FAILURES: [Status; 7] = [
     Status::InvalidField,
     Status::ZoneBoundary,
@@ -15,6 +15,9 @@ const FAILURES: [Status; 7] = [
     Status::TooManyOpen,
     Status::InvalidTransition,
 ];
+
+/// States of failed zones, of which a result has those that there are.
+const FAILED: [(ZoneState, &str); 2] = [(ZoneState::ReadOnly, "read_only"), (ZoneState::Offline, "offline")];
 
 /// States of zones, with their names in a result.
 const STATES: [(ZoneState, &str); 5] = [
@@ -48,15 +51,16 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
     let from_host = (stats.programs() - stats.counters.parity_programs.min(stats.programs())) * page_bytes;
     let host_writes = if is_log { from_host } else { written_bytes(stats) };
     let count = |state| zones.report().iter().filter(|zone| zone.state == state).count();
+    let all_states = STATES.iter().chain(FAILED.iter().filter(|(state, _)| count(*state) > 0));
     let by_state: serde_json::Map<_, _> =
-        STATES.iter().map(|(state, name)| ((*name).to_owned(), json!(count(*state)))).collect();
+        all_states.map(|(state, name)| ((*name).to_owned(), json!(count(*state)))).collect();
     let errors: serde_json::Map<_, _> = counts
         .errors()
-        .filter(|(status, _)| FAILURES.contains(status))
+        .filter(|(status, count)| FAILURES.contains(status) || *count > 0)
         .map(|(status, count)| (status.name().to_owned(), json!(count)))
         .collect();
     let of_page = u64::from(geometry.page_sectors * geometry.units_per_page) * SECTOR_BYTES;
-    json!({
+    let mut section = json!({
         "zones": zones.layout().zones,
         "zone_bytes": zones.layout().capacity * of_page,
         "host_amplification": ratio(host_writes, written_bytes(stats)),
@@ -69,5 +73,14 @@ fn section(zones: &Zones, stats: &Stats, geometry: &Geometry, config: &Config) -
         "refused_bytes": counts.refused_bytes,
         "errors": errors,
         "states": by_state,
-    })
+    });
+    if zones.layout().zrwa.is_some() {
+        section["zrwa"] = json!({
+            "commits": counts.commits,
+            "implicit_commits": counts.implicit_commits,
+            "committed_pages": counts.committed_pages,
+            "rewritten_pages": counts.rewritten_pages,
+        });
+    }
+    section
 }

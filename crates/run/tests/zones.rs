@@ -142,3 +142,75 @@ fn a_drive_without_zones_refuses_a_command_to_one_in_a_line() {
     );
     assert_eq!(message.lines().count(), 1);
 }
+
+/// Zones of 512 KiB over eight dies, whose host is the workload.
+const COMMANDED: [Setting; 7] = [
+    ("capacity", "32MiB"),
+    ("op_ratio", "0.15"),
+    ("pages_per_block", "16"),
+    ("alloc.kind", "superblock"),
+    ("ftl.kind", "zones"),
+    ("ftl.host", "none"),
+    ("host.queue_depth", "8"),
+];
+
+/// A run of generated commands to zones.
+fn generated(more: &str, settings: &[Setting], power_cut: Option<Value>) -> Result<Value, String> {
+    let settings = COMMANDED.iter().chain(settings);
+    let overrides = settings.map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    let spec = format!("zones:span=32MiB,zone=512KiB,open=3,request=16KiB,write=0.8,count=2000,{more}");
+    let workloads = vec![WorkloadSpec { spec: spec.into(), ..WorkloadSpec::default() }];
+    let run = RunSpec { workloads, verify: true, overrides, power_cut, ..RunSpec::default() };
+    simulate(&run, &mut |_| true).map_err(|error| error.to_string())
+}
+
+#[test]
+fn generated_commands_to_zones_keep_their_rules_on_full_drives_and_empty_ones() {
+    for (precondition, buffer, cuts) in [("full", "0", None), ("empty", "256KiB", Some(json!(5)))] {
+        let settings = [("precondition", precondition), ("buffer.bytes", buffer)];
+        let result = generated("finish_at=0.75", &settings, cuts).expect("legal");
+        let zones = &result["zones"];
+        let failures = zones["errors"].as_object().expect("by status");
+        assert!(failures.values().all(|count| *count == json!(0)), "{failures:?}");
+        let (finished, padded) = (number(&result, "/zones/finished"), number(&result, "/zones/padded_pages"));
+        assert!(finished > 20.0 && number(&result, "/zones/resets") > 0.0, "{zones}");
+        assert!((padded - 32.0 * finished).abs() < 0.5, "a quarter of a zone of 128 pages: {zones}");
+        assert!(number(&result, "/latency_us/append/count") > 500.0);
+        assert!(zones.get("zrwa").is_none() && zones["states"].get("offline").is_none());
+    }
+}
+
+#[test]
+fn random_write_areas_save_flash_what_is_written_again_in_them() {
+    let areas = [("ftl.zrwa_size", "64KiB"), ("ftl.zrwa_granularity", "16KiB"), ("precondition", "empty")];
+    let result = generated("window=64KiB,rewrite=0.5", &areas, None).expect("legal");
+    let zrwa = |name: &str| number(&result, &format!("/zones/zrwa/{name}"));
+    let failures = result["zones"]["errors"].as_object().expect("by status");
+    assert!(failures.values().all(|count| *count == json!(0)), "{failures:?}");
+    assert!(zrwa("commits") > 50.0 && zrwa("implicit_commits") > 50.0 && zrwa("rewritten_pages") > 500.0);
+    let written = number(&result, "/latency_us/write/count") * 4.0;
+    let amplification = number(&result, "/write_amplification");
+    assert!((amplification - zrwa("committed_pages") / written).abs() < 1e-9, "{}", result["zones"]);
+    assert!((0.6..0.72).contains(&amplification), "two of three writes reach the flash: {amplification}");
+    let refused =
+        generated("window=64KiB", &areas, Some(json!(3))).expect_err("areas outlive a loss of power");
+    assert!(refused.starts_with("power cuts, ftl.zrwa_size: "), "{refused}");
+}
+
+#[test]
+fn zones_with_worn_blocks_are_lost_one_by_one() {
+    let worn = [
+        ("ageing.kind", "power-law"),
+        ("ageing.cycles", "2500"),
+        ("ageing.spread", "0.5"),
+        ("ageing.retire", "6"),
+        ("precondition", "empty"),
+    ];
+    let result = generated("finish_at=0.75", &worn, None).expect("legal");
+    let zones = &result["zones"];
+    let lost = |state: &str| zones["states"].get(state).and_then(Value::as_u64).unwrap_or(0);
+    let (lost, retired) = (lost("read_only") + lost("offline"), number(&result, "/ageing/retired_blocks"));
+    assert!((1..64).contains(&lost), "{zones}");
+    assert!((retired - 8.0 * lost as f64).abs() < 0.5, "a zone has eight blocks: {retired}, {zones}");
+    assert!(zones["errors"].get("zone_offline").is_some() || zones["errors"].get("zone_read_only").is_some());
+}

@@ -124,7 +124,7 @@ pub(crate) struct Versions {
     stored: CowVec,
     /// Pages programmed of each block, by unit.
     programmed: CowVec,
-    /// Staged versions: that of the direct page first, then by entry of the buffer.
+    /// Staged versions: that of the direct page first, then by entry of the buffer and number in random write areas, in turn.
     staged: Vec<Vec<u32>>,
     failure: Option<String>,
 }
@@ -158,7 +158,8 @@ impl Versions {
     fn staged(&mut self, stage: Stage) -> &mut Vec<u32> {
         let at = match stage {
             Stage::Direct | Stage::Padding => 0,
-            Stage::Buffer(slot) => slot as usize + 1,
+            Stage::Buffer(slot) => 2 * slot as usize + 1,
+            Stage::Held(number) => 2 * number as usize + 2,
         };
         if at >= self.staged.len() {
             self.staged.resize(at + 1, Vec::new());
@@ -199,7 +200,7 @@ impl Versions {
         self.check_order(unit, ppn);
         // A page of the buffer can be read from it until it has left it.
         let staged = match stage {
-            Stage::Direct | Stage::Padding => std::mem::take(self.staged(stage)),
+            Stage::Direct | Stage::Padding | Stage::Held(_) => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         for (sector, version) in (0..).zip(&staged) {

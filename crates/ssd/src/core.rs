@@ -20,6 +20,8 @@ mod serve;
 mod superblocks;
 mod trims;
 mod untimed;
+mod zone_areas;
+mod zone_commands;
 mod zones;
 
 use flashweir_trace::Request;
@@ -49,6 +51,7 @@ use pending::Pending;
 pub use retire::{ReadOnly, Spare};
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
+pub(crate) use zone_commands::ZoneWork;
 use zones::ZoneRules;
 
 /// Requests that are looked up together.

@@ -106,6 +106,12 @@ pub(crate) const ACTIVE_ZONES: Refusal = Refusal::new(
     "a log writes a zone for each group of pages and set of dies at a time: expected at least as many active ones",
 );
 
+/// Random write areas that are no parts of zones.
+pub(crate) const RANDOM_WRITE_AREA: Refusal = Refusal::new(
+    "ftl.zrwa_size, ftl.zrwa_granularity, page, pages_per_block",
+    "a random write area lies within a zone, and is committed in equal parts of whole pages",
+);
+
 /// Busy-until times where they are not exact.
 pub(crate) const EXACT_TIMES: Refusal = Refusal::new(
     "engine=busy-until",
@@ -113,7 +119,7 @@ pub(crate) const EXACT_TIMES: Refusal = Refusal::new(
 );
 
 /// Rules whose checks need the drive's shape or have values in their messages: each is checked where it is worked out.
-pub(crate) const SHAPE: [&Refusal; 13] = [
+pub(crate) const SHAPE: [&Refusal; 14] = [
     &TOO_MANY_PAGES,
     &TOO_LARGE,
     &TOO_LITTLE_SPARE,
@@ -126,5 +132,6 @@ pub(crate) const SHAPE: [&Refusal; 13] = [
     &TOO_FEW_CHANNELS,
     &NO_CACHED_ENTRY,
     &ACTIVE_ZONES,
+    &RANDOM_WRITE_AREA,
     &EXACT_TIMES,
 ];

@@ -30,6 +30,11 @@ pub enum Op {
     Reset = 8,
     /// Make a read-only zone offline.
     Offline = 9,
+    /// Open a zone explicitly, with a random write area (ZRWA).
+    #[serde(rename = "open_zrwa")]
+    OpenZrwa = 10,
+    /// Commit the random write area of a zone up to the end of the range.
+    Commit = 11,
 }
 
 impl Op {
@@ -45,10 +50,12 @@ impl Op {
         Op::Finish,
         Op::Reset,
         Op::Offline,
+        Op::OpenZrwa,
+        Op::Commit,
     ];
 
     /// Number of operations.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 12;
 
     /// The lower-case name, as in results and file formats.
     pub const fn name(self) -> &'static str {
@@ -63,6 +70,8 @@ impl Op {
             Op::Finish => "finish",
             Op::Reset => "reset",
             Op::Offline => "offline",
+            Op::OpenZrwa => "open_zrwa",
+            Op::Commit => "commit",
         }
     }
 

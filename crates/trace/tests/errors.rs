@@ -282,7 +282,7 @@ fn a_command_to_a_zone_is_written_by_logs_and_refused_by_all_other_formats() {
             let options = Options { format: Some(format), ..Options::default() };
             let (requests, report) = read(&path, &options).expect("a good trace");
             assert_eq!(requests[1..], zoned);
-            assert_eq!((report.requests, report.writes, report.zone_commands), (7, 1, 5));
+            assert_eq!((report.requests, report.writes, report.zone_commands), (9, 1, 7));
             continue;
         }
         for (request, number) in zoned.iter().zip(2..) {

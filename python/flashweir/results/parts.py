@@ -229,3 +229,10 @@ class Tails(Section):
     finish: Annotated[Tail, Field("the slowest finishes of zones", optional=True, below="the-slowest-requests")]
     reset: Annotated[Tail, Field("the slowest resets of zones", optional=True, below="the-slowest-requests")]
     offline: Annotated[Tail, Field("the slowest offline commands", optional=True, below="the-slowest-requests")]
+    open_zrwa: Annotated[
+        Tail,
+        Field("the slowest openings of zones with a random write area", optional=True, below="the-slowest-requests"),
+    ]
+    commit: Annotated[
+        Tail, Field("the slowest commits of random write areas", optional=True, below="the-slowest-requests")
+    ]

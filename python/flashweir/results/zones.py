@@ -19,6 +19,26 @@ class Failures(Section):
     ]
     too_many_open: Annotated[int, Field("writes and opens that would make one zone too many open (BEh)", "requests")]
     invalid_transition: Annotated[int, Field("commands that the state of their zone does not allow (BFh)", "requests")]
+    invalid_zone_operation: Annotated[
+        int,
+        Field(
+            "where there were any: appends to a zone with a random write area, and openings with one where there is"
+            " none or the write pointer is not at its granularity (B6h)",
+            "requests",
+            optional=True,
+        ),
+    ]
+    zrwa_unavailable: Annotated[
+        int,
+        Field("where there were any: openings with one random write area too many (B7h)", "requests", optional=True),
+    ]
+    zone_read_only: Annotated[
+        int, Field("where there were any: writes and appends to a read-only zone (BAh)", "requests", optional=True)
+    ]
+    zone_offline: Annotated[
+        int,
+        Field("where there were any: reads, writes and appends of an offline zone (BBh)", "requests", optional=True),
+    ]
 
 
 class States(Section):
@@ -29,6 +49,26 @@ class States(Section):
     explicitly_opened: Annotated[int, Field("opened by a command", "zones")]
     closed: Annotated[int, Field("closed: written in part, not open", "zones")]
     full: Annotated[int, Field("full", "zones")]
+    read_only: Annotated[
+        int, Field("where there are any: with a block that was retired; can only be read", "zones", optional=True)
+    ]
+    offline: Annotated[
+        int,
+        Field(
+            "where there are any: with a block that was retired, and no data that can be read", "zones", optional=True
+        ),
+    ]
+
+
+class RandomWriteAreas(Section):
+    """Random write areas of zones (ZRWA)."""
+
+    commits: Annotated[int, Field("by a command", "requests")]
+    implicit_commits: Annotated[int, Field("by a write beyond the area", "requests")]
+    committed_pages: Annotated[int, Field("pages with data that left areas for the flash", "pages")]
+    rewritten_pages: Annotated[
+        int, Field("pages written again while they were in an area: they cost no flash", "pages")
+    ]
 
 
 class Zones(Section):
@@ -47,9 +87,10 @@ class Zones(Section):
     resets: Annotated[int, Field("zones reset that were not empty", "zones")]
     finished: Annotated[int, Field("zones finished that were not full", "zones")]
     padded_pages: Annotated[
-        int, Field("pages without data programmed to finish zones; they are in `flash.host`", "pages")
+        int, Field("pages without data programmed to finish zones or commit areas; they are in `flash.host`", "pages")
     ]
     closed: Annotated[int, Field("closed by the drive so that another one could be opened", "zones")]
     refused_bytes: Annotated[int, Field("of writes and appends that failed", "bytes")]
     errors: Annotated[Failures, Field("requests that failed, by status")]
     states: Annotated[States, Field("zones by state at the end")]
+    zrwa: Annotated[RandomWriteAreas, Field("with `ftl.zrwa_size`: random write areas", optional=True)]

@@ -157,14 +157,7 @@ impl Characterizer {
             Op::Read => (&mut self.reads, &mut stretch.reads),
             Op::Write => (&mut self.writes, &mut stretch.writes),
             // Of an append only its zone is known.
-            Op::Trim
-            | Op::Flush
-            | Op::Append
-            | Op::Open
-            | Op::Close
-            | Op::Finish
-            | Op::Reset
-            | Op::Offline => {
+            _ => {
                 stretch.others += 1;
                 self.trims += u64::from(request.op == Op::Trim);
                 self.flushes += u64::from(request.op == Op::Flush);

@@ -123,6 +123,26 @@ mod tests {
     }
 
     #[test]
+    fn victims_by_group_act_from_then_on_and_can_be_left_again() {
+        let groups = [("ftl.classifier", "frequency"), ("ftl.groups", "2"), ("op_ratio", "1")];
+        let mut drive = drive(&groups);
+        overwrite(&mut drive, 1);
+        let (mut same, mut shares, mut back) = (drive.fork(), drive.fork(), drive.fork());
+        set(&mut same, &[("gc.victims_of", json!("all"))]).expect("a live key");
+        set(&mut shares, &[("gc.victims_of", json!("group")), ("gc.shares", json!("1,50"))])
+            .expect("live keys");
+        set(&mut back, &[("gc.victims_of", json!("group"))]).expect("a live key");
+        set(&mut back, &[("gc.victims_of", json!("all"))]).expect("a live key");
+        let programs = overwrite(&mut drive, 7);
+        assert_eq!((overwrite(&mut same, 7), overwrite(&mut back, 7)), (programs, programs));
+        let by_shares = overwrite(&mut shares, 7);
+        assert_ne!(by_shares, programs);
+        let refused =
+            set(&mut drive, &[("gc.shares", json!("best"))]).expect_err("it needs victims by group");
+        assert!(refused.contains("it would have no effect"), "{refused}");
+    }
+
+    #[test]
     fn other_keys_are_refused_by_name() {
         let mut drive = drive(&[]);
         for (pairs, expected) in [

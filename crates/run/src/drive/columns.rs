@@ -11,7 +11,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns<'a> {
     /// Numbers of operations: 0 read, 1 write, 2 trim, 3 flush, and those of commands to zones: 4 append, 5 open, 6 close,
-    /// 7 finish, 8 reset, 9 offline.
+    /// 7 finish, 8 reset, 9 offline, 10 open_zrwa, 11 commit.
     pub ops: &'a [u8],
     /// First bytes.
     pub offsets: &'a [u64],
@@ -54,7 +54,7 @@ impl Drive {
 
 fn request(op: u8, offset: u64, length: u64, time_ns: u64, stream: u16) -> Result<Request, String> {
     let known = Op::ALL.get(usize::from(op)).copied();
-    let op = known.ok_or_else(|| format!("operation {op}; expected 0 (read) to 9 (offline)"))?;
+    let op = known.ok_or_else(|| format!("operation {op}; expected 0 (read) to 11 (commit)"))?;
     for (name, bytes) in [("offset", offset), ("length", length)] {
         if !bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(format!("{name} {bytes}; expected a multiple of {SECTOR_BYTES} bytes"));

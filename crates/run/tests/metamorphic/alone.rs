@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 129] = [
+const NEEDS: [(&str, &[Setting]); 133] = [
     ("ageing.max_retired", &[AGED[0], AGED[1], AGED[3], ROOM, ("ageing.retire", "2")]),
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
@@ -103,6 +103,10 @@ const NEEDS: [(&str, &[Setting]); 129] = [
     ("ftl.log_unit", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
     ("ftl.max_open", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
     ("ftl.max_active", &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read")]),
+    ("ftl.finish", &COMMANDED),
+    ("ftl.zrwa_size", &COMMANDED),
+    ("ftl.zrwa_granularity", &[COMMANDED[0], COMMANDED[1], ("ftl.zrwa_size", "16KiB")]),
+    ("ftl.zrwa_resources", &[COMMANDED[0], COMMANDED[1], ("ftl.zrwa_size", "16KiB")]),
     ("planes_bound", &[("planes", "2")]),
     ("buffer.coalesce", &[("buffer.bytes", "64KiB")]),
     ("buffer.replacement", &[("buffer.bytes", "64KiB")]),
@@ -198,6 +202,13 @@ const BACKLOG: [Setting; 3] =
 const IN_ORDER: &str = "sequential:span=1MiB,size=4KiB,count=100,write=1 + \
                         sequential:span=1MiB,offset=2MiB,size=4KiB,count=100,write=1";
 
+/// Zones whose host is the workload.
+const COMMANDED: [Setting; 2] = [("ftl.kind", "zones"), ("ftl.host", "none")];
+
+/// Commands to them, with random write areas.
+const COMMANDS: &str =
+    "zones:span=4MiB,zone=32KiB,open=3,request=4KiB,window=8KiB,finish_at=0.5,write=0.9,count=600,rate=1500";
+
 /// Writes go to blocks in SLC mode.
 const CACHED: [Setting; 2] = [("nand.cell", "tlc"), ("slc.kind", "static")];
 
@@ -253,12 +264,12 @@ fn needs(key: &str) -> &'static [Setting] {
 
 #[test]
 fn every_key_acts_where_it_can() {
-    // A finish is a command to a zone, which no generator makes: `ftl.finish` acts in the tests of zones.
-    for key in keys().iter().filter(|key| !["engine", "ftl.finish"].contains(&key.name.as_str())) {
+    for key in keys().iter().filter(|key| key.name != "engine") {
         let needs = needs(&key.name);
         let base = over(&SMALL, needs);
         let workload = match key.name.as_str() {
             "ftl.max_active" => IN_ORDER,
+            name if name == "ftl.finish" || name.starts_with("ftl.zrwa") => COMMANDS,
             name if name.starts_with("tenants.") => TENANTS,
             _ => MIXED,
         };

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 191] = [
+const VALUES: [(&str, &[&str]); 194] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -48,6 +48,9 @@ const VALUES: [(&str, &[&str]); 191] = [
     ("ftl.log_unit", &["1KiB", "2KiB"]),
     ("ftl.max_open", &["1", "2"]),
     ("ftl.max_active", &["1"]),
+    ("ftl.zrwa_size", &["8KiB", "16KiB"]),
+    ("ftl.zrwa_granularity", &["16KiB"]),
+    ("ftl.zrwa_resources", &["1"]),
     ("ftl.map_unit", &["1KiB", "2KiB"]),
     ("alloc.mode", &["1"]),
     ("alloc.superblock_dies", &["2"]),

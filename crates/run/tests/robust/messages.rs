@@ -48,7 +48,7 @@ const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
 ];
 
 /// Rules whose messages have values: they are tested by these beside the tests below.
-const OF_SHAPE: [(&str, &[Setting<'static>], &str); 13] = [
+const OF_SHAPE: [(&str, &[Setting<'static>], &str); 14] = [
     (
         "capacity, page, channels",
         &[SUPERBLOCK, ("capacity", "16TiB")],
@@ -98,6 +98,11 @@ const OF_SHAPE: [(&str, &[Setting<'static>], &str); 13] = [
         "ftl.max_active",
         &[("ftl.kind", "zones"), ("ftl.host", "log"), ("ftl.max_active", "1")],
         "ftl.max_active = 1, ",
+    ),
+    (
+        "ftl.zrwa_size",
+        &[("ftl.kind", "zones"), ("ftl.host", "none"), ("ftl.zrwa_size", "3KiB")],
+        "device: `ftl.zrwa_size` = 3072: expected whole pages of 4096 bytes, at most ",
     ),
     ("engine=busy-until", &[("engine", "busy-until"), ("dies", "2")], "engine=busy-until: dies that share"),
 ];

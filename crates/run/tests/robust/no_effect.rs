@@ -20,10 +20,12 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 104] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 107] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
+    &[ZONES, ("ftl.zrwa_size", "8KiB")],
+    &[ZONES, ("ftl.host", "none"), ("ftl.zrwa_resources", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
     &[ZONES, ("ftl.host", "none"), ("precondition", "steady")],
     &[ZONES, ("ftl.host", "none"), ("buffer.bytes", "32KiB"), ("buffer.replacement", "lru")],
@@ -35,6 +37,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 104] = [
     &[AGES, ("ageing.temperature", "60"), ("ageing.pace", "0")],
     &[AGES, ("ageing.retries", "0"), ("ageing.decode_time", "5us")],
     &[AGES, ("ageing.soft_bits", "0"), ("ageing.soft_reads", "2")],
+    &[AGES, ZONES, ("ftl.host", "none"), ("ageing.retire", "2"), ("ageing.max_retired", "2")],
     &[AGES, ("ageing.max_retired", "2")],
     &[("gc.frontiers", "2"), ("ftl.classifier", "host-and-collected")],
     &[("gc.victims_of", "group"), ("ftl.classifier", "age-groups"), ("op_ratio", "1")],

@@ -11,9 +11,11 @@ use super::Config;
 use super::ranges::Range;
 
 /// Keys that may change while the drive runs; one that ends in a dot stands for all that begin so.
-pub const LIVE: [&str; 13] = [
+pub const LIVE: [&str; 15] = [
     "gc.victim",
     "gc.choices",
+    "gc.victims_of",
+    "gc.shares",
     "wear.dynamic",
     "wear.static_gap",
     "background.collect.",

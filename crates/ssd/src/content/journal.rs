@@ -119,7 +119,8 @@ impl Journal {
     fn staged(&mut self, stage: Stage) -> &mut (u64, Vec<u64>) {
         let at = match stage {
             Stage::Direct | Stage::Padding => 0,
-            Stage::Buffer(slot) => slot as usize + 1,
+            Stage::Buffer(slot) => 2 * slot as usize + 1,
+            Stage::Held(number) => 2 * number as usize + 2,
         };
         if at >= self.staged.len() {
             self.staged.resize(at + 1, (0, Vec::new()));
@@ -153,7 +154,7 @@ impl Journal {
     /// A staged page is programmed.
     fn program(&mut self, stage: Stage, unit: u32, ppn: u32, old: Option<PageAt>) -> Change {
         let (lpn, mut versions) = match stage {
-            Stage::Direct | Stage::Padding => std::mem::take(self.staged(stage)),
+            Stage::Direct | Stage::Padding | Stage::Held(_) => std::mem::take(self.staged(stage)),
             Stage::Buffer(_) => self.staged(stage).clone(),
         };
         if versions.iter().all(|version| *version == Image::NOTHING) {

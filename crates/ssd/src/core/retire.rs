@@ -35,6 +35,7 @@ impl<C: Content> Core<C> {
 
     #[inline(never)]
     fn wear_out_some(&mut self, now_ns: u64) {
+        let is_zoned = self.takes_zone_commands();
         for at in std::mem::take(&mut self.worn) {
             let unit = self.mapped_unit(at.0);
             // Blocks of a superblock go together.
@@ -44,7 +45,14 @@ impl<C: Content> Core<C> {
             if ageing.is_worn(at) {
                 continue;
             }
-            if self.ftl.wear_out(unit, at.1) {
+            if is_zoned {
+                // The host, not the drive, puts its data elsewhere.
+                self.counters.ageing.retired_blocks += members.len() as u64;
+                for unit in members {
+                    ageing.wear_out((unit, at.1));
+                }
+                self.fail_zone(unit, at.1);
+            } else if self.ftl.wear_out(unit, at.1) {
                 for unit in members {
                     ageing.wear_out((unit, at.1));
                 }
@@ -64,9 +72,12 @@ impl<C: Content> Core<C> {
         }
     }
 
-    /// True if the drive fails a request because it is read-only: one that writes or discards.
+    /// True if the drive fails a request because it is read-only: one that writes or discards. With zones, a read of an offline one.
     #[inline]
     pub(crate) fn refuses(&mut self, request: &Request) -> bool {
+        if self.zones.is_some() && self.fails_offline(request) {
+            return true;
+        }
         let refuses = self.read_only.is_some() && !matches!(request.op, Op::Read | Op::Flush);
         if refuses {
             self.counters.ageing.refused_requests += 1;

@@ -4,6 +4,7 @@ use flashweir_trace::{Op, Request};
 
 use super::Core;
 use super::issue::Made;
+use super::zone_commands::ZoneWork;
 use crate::alloc::Home;
 use crate::content::Content;
 use crate::cow::CowVec;
@@ -50,9 +51,7 @@ impl<C: Content> Core<C> {
         if self.takes_zone_commands() {
             let (lba, sectors) = (lpn * page_sectors, page_sectors as u32);
             let request = Request { time_ns: 0, lba, sectors, stream, op: Op::Write, handle: 0 };
-            if self.admit(&request).is_none() {
-                return Ok(());
-            }
+            return self.manage_untimed(&request);
         }
         self.put_untimed(lpn, stream)
     }
@@ -73,13 +72,32 @@ impl<C: Content> Core<C> {
 
     /// A TRIM, or a command to a zone, in preconditioning.
     pub(crate) fn manage_untimed(&mut self, request: &Request) -> Result<(), RunError> {
-        let work = if self.takes_zone_commands() { self.admit(request) } else { Some(*request) };
-        let Some(work) = work else { return Ok(()) };
-        match work.op {
-            Op::Finish => self.pad(0, NOBODY, &work, &mut Untimed),
-            Op::Write => self.parts(&work).try_for_each(|part| self.put_untimed(part.lpn, part.stream)),
-            _ => self.parts(&work).try_for_each(|part| self.trim(0, None, part, &mut Untimed).map(drop)),
+        if !self.takes_zone_commands() {
+            return self.trim_untimed(request);
         }
+        self.admit(request).iter().try_for_each(|work| match work {
+            ZoneWork::Write(own) => {
+                self.parts(own).try_for_each(|part| self.put_untimed(part.lpn, part.stream))
+            }
+            ZoneWork::Hold(own) => {
+                self.hold(Untimed.serving(), own);
+                Ok(())
+            }
+            ZoneWork::Commit(own) => self.commit(0, NOBODY, own, &mut Untimed),
+            ZoneWork::Finish(own) => {
+                let rest = self.end_zone(own);
+                rest.map_or(Ok(()), |rest| self.commit(0, NOBODY, &rest, &mut Untimed))
+            }
+            ZoneWork::Reset(own) => self.trim_untimed(own),
+            ZoneWork::Mark(_) => Ok(()),
+        })
+    }
+
+    fn trim_untimed(&mut self, request: &Request) -> Result<(), RunError> {
+        self.parts(request).try_for_each(|part| {
+            self.let_go(part.lpn);
+            self.trim(0, None, part, &mut Untimed).map(drop)
+        })
     }
 
     /// A page that is read and of which there is no version was there before the run, unless it was trimmed: it takes its room

@@ -33,6 +33,7 @@ impl PageFtl {
             }
         }
         self.rules.victim = victim;
+        self.rules.division = upkeep.division.cloned();
         self.rules.least_worn_first = upkeep.wear.dynamic;
         self.rules.static_gap = upkeep.wear.static_gap;
     }

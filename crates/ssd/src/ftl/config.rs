@@ -48,6 +48,11 @@ impl FtlConfig {
         matches!(self, FtlConfig::Dftl(_))
     }
 
+    /// True if zones may have random write areas.
+    pub fn has_random_write_areas(&self) -> bool {
+        self.is_zoned() && self.zones().is_some_and(|zones| zones.zrwa_size.0 > 0)
+    }
+
     /// The zones of the drive, if it has any.
     pub(crate) fn zones(&self) -> Option<&zones::Config> {
         if let FtlConfig::Zones(own) = self { Some(own) } else { None }

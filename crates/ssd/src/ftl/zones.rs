@@ -18,6 +18,7 @@ use crate::error::RunError;
 use crate::ftl::classifier::{Classifier, MAX_GROUPS};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bytes};
+use crate::zones::Zrwa;
 
 /// Software between the workload and the zones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +76,14 @@ pub struct Config {
     pub max_active: Auto<u32>,
     /// Work of the drive when a zone is finished.
     pub finish: Finish,
+    /// Size of the random write area (ZRWA) of a zone that is opened with one: so far from the write pointer on, pages may be written in
+    /// any order, and again, before they go to the flash. 0: no zone has one.
+    pub zrwa_size: Bytes,
+    /// Part of a random write area that is committed at a time (flush granularity, ZRWAFG). `auto`: a page.
+    pub zrwa_granularity: Auto<Bytes>,
+    /// Zones that may have a random write area at a time (NUMZRWA). `auto`: all.
+    #[schemars(range(min = 1))]
+    pub zrwa_resources: Auto<u32>,
 }
 
 impl Default for Config {
@@ -87,11 +96,23 @@ impl Default for Config {
             max_open: Auto(None),
             max_active: Auto(None),
             finish: Finish::default(),
+            zrwa_size: Bytes(0),
+            zrwa_granularity: Auto(None),
+            zrwa_resources: Auto(None),
         }
     }
 }
 
 impl Config {
+    /// The random write areas in pages, of so many bytes each, if there are any.
+    pub(crate) fn zrwa(&self, page_bytes: u64) -> Option<Zrwa> {
+        (self.zrwa_size.0 > 0).then(|| Zrwa {
+            size: self.zrwa_size.0 / page_bytes,
+            granularity: self.zrwa_granularity.0.map_or(1, |bytes| bytes.0 / page_bytes),
+            resources: self.zrwa_resources.0.unwrap_or(u32::MAX),
+        })
+    }
+
     /// The classifier of the host's log.
     pub(super) fn classifier(&self) -> Classifier {
         match (self.host, self.separate) {

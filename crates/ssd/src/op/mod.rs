@@ -60,6 +60,8 @@ pub(crate) enum Stage {
     Direct,
     /// An entry of the write buffer.
     Buffer(u32),
+    /// A page of a random write area, by its number there.
+    Held(u32),
     /// Nowhere: the drive programs a page without data.
     Padding,
 }

@@ -11,8 +11,16 @@ pub struct ZoneCounts {
     pub resets: u64,
     /// Zones finished that were not full.
     pub finished: u64,
-    /// Pages without data that were programmed to finish zones.
+    /// Pages without data that were programmed to finish zones, or to commit random write areas.
     pub padded_pages: u64,
+    /// Commits of random write areas by a command.
+    pub commits: u64,
+    /// Commits by writes beyond a random write area.
+    pub implicit_commits: u64,
+    /// Pages with data that left random write areas for the flash.
+    pub committed_pages: u64,
+    /// Pages of random write areas that were written again before that: they cost no flash.
+    pub rewritten_pages: u64,
     /// Zones that the drive closed so that another one could be opened.
     pub closed: u64,
     /// Bytes of writes that failed.
@@ -42,6 +50,10 @@ impl ZoneCounts {
             resets: self.resets - earlier.resets,
             finished: self.finished - earlier.finished,
             padded_pages: self.padded_pages - earlier.padded_pages,
+            commits: self.commits - earlier.commits,
+            implicit_commits: self.implicit_commits - earlier.implicit_commits,
+            committed_pages: self.committed_pages - earlier.committed_pages,
+            rewritten_pages: self.rewritten_pages - earlier.rewritten_pages,
             closed: self.closed - earlier.closed,
             refused_bytes: self.refused_bytes - earlier.refused_bytes,
             errors: std::array::from_fn(|at| self.errors[at] - earlier.errors[at]),

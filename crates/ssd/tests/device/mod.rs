@@ -36,5 +36,8 @@ mod suspension;
 mod targets;
 mod trim;
 mod victims;
+mod zone_areas;
 mod zone_commands;
+mod zone_failures;
+mod zone_model;
 mod zones;

@@ -40,11 +40,13 @@ pub enum Store {
     Wal,
     /// A log, and pages written in place.
     Btree,
+    /// Commands to the zones of a zoned namespace.
+    Zones,
 }
 
 impl Kind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::Random,
         Kind::Sequential,
         Kind::Zipf,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::Store(Store::Lsm),
         Kind::Store(Store::Wal),
         Kind::Store(Store::Btree),
+        Kind::Store(Store::Zones),
         Kind::FileCopy,
         Kind::Desktop,
         Kind::App(App::CopyMp3),
@@ -84,6 +87,7 @@ impl Kind {
             Kind::Store(Store::Lsm) => "lsm",
             Kind::Store(Store::Wal) => "wal",
             Kind::Store(Store::Btree) => "btree",
+            Kind::Store(Store::Zones) => "zones",
             Kind::App(app) => app.name(),
         }
     }
@@ -112,6 +116,9 @@ impl Kind {
             Kind::Store(Store::Wal) => "a log written around and around, flushed after each record",
             Kind::Store(Store::Btree) => {
                 "a log, and pages of a database written in place, popular ones more often"
+            }
+            Kind::Store(Store::Zones) => {
+                "commands to zones: some are written at a time, finished, and reset before they are written again"
             }
             Kind::App(app) => app.help(),
         }

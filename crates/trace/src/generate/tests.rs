@@ -235,7 +235,7 @@ fn every_refusal_says_what_is_right() {
         ),
         (
             "fancy",
-            "no such kind; the kinds are random, sequential, zipf, hotcold, cachelib, lsm, wal, btree, filecopy, desktop",
+            "no such kind; the kinds are random, sequential, zipf, hotcold, cachelib, lsm, wal, btree, zones, filecopy",
         ),
         (
             "random:spam=1GiB",

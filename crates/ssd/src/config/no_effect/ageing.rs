@@ -6,7 +6,7 @@ use crate::config::{Config, Precondition};
 use crate::nand::Cell;
 use crate::quantity::Limit;
 
-pub(super) const AGEING: [NoEffect; 8] = [
+pub(super) const AGEING: [NoEffect; 9] = [
     NoEffect {
         keys: "ageing.*, ageing.kind=none",
         reason: "no bit is ever wrong",
@@ -63,6 +63,12 @@ pub(super) const AGEING: [NoEffect; 8] = [
             config.ageing.soft_bits.0 == Some(0) && config.ageing != without_soft(&config.ageing)
         },
         clear: |config| config.ageing = without_soft(&config.ageing),
+    },
+    NoEffect {
+        keys: "ageing.max_retired, ftl.kind=zones, ftl.host=none",
+        reason: "a zone is lost with its block, and the others stay",
+        applies: |config| config.ageing.max_retired.0.is_some() && config.takes_zone_commands(),
+        clear: |config| config.ageing.max_retired = Limit(None),
     },
     NoEffect {
         keys: "ageing.max_retired, ageing.retire=none",

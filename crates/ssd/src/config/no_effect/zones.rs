@@ -21,7 +21,13 @@ fn clear_log(zones: &mut Zones) {
     (zones.separate, zones.handles, zones.log_unit) = (default.separate, default.handles, Auto(None));
 }
 
-pub(super) const ZONES: [NoEffect; 6] = [
+fn clear_areas(zones: &mut Zones) {
+    let default = Zones::default();
+    (zones.zrwa_size, zones.zrwa_granularity, zones.zrwa_resources) =
+        (default.zrwa_size, default.zrwa_granularity, default.zrwa_resources);
+}
+
+pub(super) const ZONES: [NoEffect; 8] = [
     NoEffect {
         keys: "ftl.separate, ftl.handles, ftl.log_unit, ftl.host=none",
         reason: "without the host's log nothing is mapped or kept apart",
@@ -50,6 +56,27 @@ pub(super) const ZONES: [NoEffect; 6] = [
             own.is_some_and(|zones| zones.finish != Finish::default())
         },
         clear: |config| own(config, |zones| zones.finish = Finish::default()),
+    },
+    NoEffect {
+        keys: "ftl.zrwa_size, ftl.zrwa_granularity, ftl.zrwa_resources, ftl.host=log",
+        reason: "the host's log writes at write pointers",
+        applies: |config| {
+            let mut cleared = config.clone();
+            own(&mut cleared, clear_areas);
+            !config.ftl.is_zoned() && cleared.ftl != config.ftl
+        },
+        clear: |config| own(config, clear_areas),
+    },
+    NoEffect {
+        keys: "ftl.zrwa_granularity, ftl.zrwa_resources, ftl.zrwa_size=0",
+        reason: "no zone has a random write area",
+        applies: |config| {
+            config.ftl.zones().is_some_and(|zones| {
+                zones.zrwa_size.0 == 0
+                    && (zones.zrwa_granularity.0.is_some() || zones.zrwa_resources.0.is_some())
+            })
+        },
+        clear: |config| own(config, clear_areas),
     },
     NoEffect {
         keys: "gc.*, wear.*, background.collect, ftl.host=none",

@@ -9,11 +9,13 @@ pub(super) static RETIRE: [Row; 2] = [
     Row {
         refusal: Refusal::new(
             "ageing.retire, ftl.kind, slc.kind",
-            "a data block, a log, a zone, a map on flash and the blocks of an SLC cache need all their blocks: use ftl.kind=page \
-             and slc.kind=none",
+            "a data block, a log, a map on flash and the blocks of an SLC cache need all their blocks: use ftl.kind=page, or zones \
+             with ftl.host=none, and slc.kind=none",
         ),
         applies: |config| {
-            retires(config) && (config.slc.is_on() || !matches!(config.ftl, FtlConfig::Page(_)))
+            retires(config)
+                && (config.slc.is_on()
+                    || !(matches!(config.ftl, FtlConfig::Page(_)) || config.ftl.is_zoned()))
         },
     },
     Row {

@@ -79,11 +79,17 @@ impl PageFtl {
             return Some(block);
         }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let pool = if self.rules.division.is_some() { self.blocks_of_pool(unit) } else { None };
+        let kept = if self.rules.division.is_some() { self.groups.as_mut() } else { None };
+        let mut chosen = kept.map(|groups| std::mem::take(&mut groups.chosen)).unwrap_or_default();
+        let is_of_pool = self.rules.division.is_some() && self.choose_pool(unit, &mut chosen);
         let state = &self.units[unit as usize];
-        let (blocks, now, among) = (&state.blocks, state.writes, pool.as_deref());
+        let (blocks, now, among) = (&state.blocks, state.writes, is_of_pool.then_some(&chosen.blocks[..]));
         let view = VictimView { unit, blocks, pages_per_block, now, among };
-        self.rules.victim.pick(&view, &mut self.rng)
+        let victim = self.rules.victim.pick(&view, &mut self.rng);
+        if let Some(groups) = self.groups.as_mut().filter(|_| self.rules.division.is_some()) {
+            groups.chosen = chosen;
+        }
+        victim
     }
 
     /// Frees one block. Returns the pages moved.

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::overdue::Deadline;
-use super::pools::Entered;
+use super::pools::{Chosen, Entered};
 use super::{Frontier, Geometry, Home, NO_BLOCK, PageFtl, Upkeep};
 use crate::ftl::classifier::{Classes, GroupCounts, Predictions};
 
@@ -89,6 +89,8 @@ pub(in crate::ftl) struct Groups {
     pub(super) units: Vec<OfUnit>,
     counters: Vec<GroupCounters>,
     pub(super) entered: Entered,
+    #[serde(skip)]
+    pub(super) chosen: Chosen,
     pub(super) events: PlacementEvents,
     pub(super) deadline: Deadline,
 }
@@ -109,7 +111,7 @@ impl Groups {
         };
         let (counters, events) = (vec![GroupCounters::default(); groups], PlacementEvents::default());
         let (units, deadline) = (units.map(unit).collect(), Deadline::default());
-        Self { classes, units, counters, entered, events, deadline }
+        Self { classes, units, counters, entered, chosen: Chosen::default(), events, deadline }
     }
 
     /// Those of a drive with so many maps, of so many pages each.
@@ -137,7 +139,8 @@ impl Groups {
 
     pub(super) fn snapshot(&mut self) -> Self {
         let (units, counters, entered) = (self.units.clone(), self.counters.clone(), self.entered.clone());
-        Self { classes: self.classes.snapshot(), units, counters, entered, ..*self }
+        let chosen = Chosen::default();
+        Self { classes: self.classes.snapshot(), units, counters, entered, chosen, ..*self }
     }
 }
 

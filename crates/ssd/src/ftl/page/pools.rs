@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Frontier, NO_BLOCK, PageFtl};
+use crate::ftl::blocks::Index;
 use crate::gc::victim::Pool;
 
 /// Pages that entered each pool lately, halved when they are twice the pages of the map.
@@ -29,19 +30,28 @@ impl Entered {
     }
 }
 
+/// Pools of a unit, and the blocks that its victim is chosen among: memory that is kept from one choice to the next.
+#[derive(Clone, Debug, Default)]
+pub(in crate::ftl) struct Chosen {
+    pools: Vec<Pool>,
+    pub(super) blocks: Vec<u32>,
+}
+
 impl PageFtl {
-    /// The full blocks of the pool that gives the next victim, in the order of the policy's index. `None` if no pool has one to gain from.
-    /// Blocks in SLC mode are in no pool.
-    pub(super) fn blocks_of_pool(&self, unit: u32) -> Option<Vec<u32>> {
-        let (division, groups) = (self.rules.division.as_ref()?, self.groups.as_ref()?);
+    /// The full blocks of the pool that gives the next victim, in the order of the policy's index: all of them where it has none, else
+    /// the first. False if no pool has one to gain from. Blocks in SLC mode are in no pool.
+    pub(super) fn choose_pool(&self, unit: u32, chosen: &mut Chosen) -> bool {
+        let (Some(division), Some(groups)) = (self.rules.division.as_ref(), self.groups.as_ref()) else {
+            return false;
+        };
         let (own, blocks) = (&groups.units[unit as usize], &self.units[unit as usize].blocks);
-        let mut full: Vec<(u32, u32)> = Vec::with_capacity(blocks.full_count() as usize);
-        let of_main = blocks.in_order().filter(|block| !self.is_slc_block(unit, *block));
-        full.extend(of_main.map(|block| (groups.classes.pool_of(own.group_of[block as usize]), block)));
-        let entered = groups.entered.pages.iter();
-        let mut pools: Vec<Pool> = entered.map(|pages| Pool { entered: *pages, ..Pool::default() }).collect();
-        for (pool, block) in &full {
-            let (pool, valid) = (&mut pools[*pool as usize], blocks.valid(*block));
+        let pool_of = |block: u32| groups.classes.pool_of(own.group_of[block as usize]);
+        let of_main = || blocks.in_order().filter(|block| !self.is_slc_block(unit, *block));
+        let Chosen { pools, blocks: found } = chosen;
+        pools.clear();
+        pools.extend(groups.entered.pages.iter().map(|pages| Pool { entered: *pages, ..Pool::default() }));
+        for block in of_main() {
+            let (pool, valid) = (&mut pools[pool_of(block) as usize], blocks.valid(block));
             pool.written += self.rules.pages_per_block.get();
             pool.valid += u64::from(valid);
             pool.gains |= !self.rules.gains_nothing(valid);
@@ -51,8 +61,11 @@ impl PageFtl {
             pool.written += u64::from(frontier.next);
             pool.valid += u64::from(blocks.valid(frontier.block));
         }
-        let chosen = division.pool_of_victim(&pools)?;
-        Some(full.into_iter().filter(|(pool, _)| *pool == chosen).map(|(_, block)| block).collect())
+        let Some(pool) = division.pool_of_victim(pools) else { return false };
+        let needed = if self.rules.victim.index() == Index::Unordered { usize::MAX } else { 1 };
+        found.clear();
+        found.extend(of_main().filter(|block| pool_of(*block) == pool).take(needed));
+        true
     }
 
     /// The blocks that groups of a unit are writing, with their groups counted over all.

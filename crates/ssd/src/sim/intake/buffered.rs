@@ -50,25 +50,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn resume_buffer(&mut self) -> Result<(), RunError> {
         while let Some(tag) = self.stalled.front().copied() {
             let Some(slot) = self.slots.get(tag) else { break };
-            let request = self.zoned.work_of(tag).unwrap_or(slot.request);
-            let op = request.op;
-            if op == Op::Flush {
-                self.wait_for_buffer(tag);
-            } else if matches!(op, Op::Trim | Op::Reset) {
-                self.trim_now(tag, &request)?;
-            } else if self.is_held_back(tag)? {
-                break;
-            } else if self.is_refused(tag) || !self.admit(tag, &request)? {
-                self.full_since_ns.get_or_insert(self.array.now_ns());
+            let (request, number) = (slot.request, slot.number);
+            if !self.take_turn_before_buffer(tag, &request, number)? {
                 break;
             }
             self.end_of_full(tag);
             self.stalled.pop_front();
-            self.zoned.forget(tag);
-            if op == Op::Write {
-                self.hold_back_next(&request);
-            }
-            match op {
+            match request.op {
                 Op::Flush => {}
                 // It ends when what it pads is on flash.
                 Op::Finish => self.wait_for_buffer(tag),
@@ -86,14 +74,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// A request waits until all that is in the buffer now is on flash.
-    fn wait_for_buffer(&mut self, tag: u32) {
+    pub(super) fn wait_for_buffer(&mut self, tag: u32) {
         let sequence = self.buffer.as_ref().map_or(0, WriteBuffer::next_sequence);
         self.barriers.push(Barrier { tag, writes_left: 0, sequence });
         self.set_barrier();
     }
 
     /// True if a write that has not begun to enter the buffer waits for backpressure.
-    fn is_held_back(&mut self, tag: u32) -> Result<bool, RunError> {
+    pub(super) fn is_held_back(&mut self, tag: u32) -> Result<bool, RunError> {
         let now = self.array.now_ns();
         let has_begun = self.slots.get(tag).is_some_and(|slot| slot.admitted > 0);
         let Some(held) = self.backpressure.as_mut().filter(|held| !has_begun && held.ready_ns() > now) else {
@@ -110,7 +98,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// A write is in the buffer: backpressure may hold back the one after it.
-    fn hold_back_next(&mut self, request: &Request) {
+    pub(super) fn hold_back_next(&mut self, request: &Request) {
         let Some((held, buffer)) = self.backpressure.as_mut().zip(self.buffer.as_ref()) else { return };
         let (mut free, units) = (0, u64::from(self.core.mapped_units()));
         if held.heeds_free_blocks() {
@@ -140,18 +128,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// True if a request found no room in the buffer, and nothing has left it since.
-    fn is_refused(&self, tag: u32) -> bool {
+    pub(super) fn is_refused(&self, tag: u32) -> bool {
         let departures = self.buffer.as_ref().map(WriteBuffer::departures);
         self.refused.is_some_and(|(refused, until)| refused == tag && departures == Some(until))
     }
 
-    /// Takes the remaining pages of a write, or those that a finish pads, into the buffer. Returns false if it is full before that.
-    fn admit(&mut self, tag: u32, request: &Request) -> Result<bool, RunError> {
+    /// Takes the remaining pages of a write, or of a commit or finish, into the buffer. Returns false if it is full before that.
+    pub(super) fn admit(&mut self, tag: u32, request: &Request, committed: bool) -> Result<bool, RunError> {
         let (admitted, number) = self.slots.get(tag).map_or((0, 0), |slot| (slot.admitted, slot.number));
-        let (now, pads) = (self.array.now_ns(), request.op == Op::Finish);
-        if pads && admitted == 0 {
-            self.core.end_zone(request);
-        }
+        let now = self.array.now_ns();
         for part in self.core.entries(request).skip(admitted as usize) {
             let incoming = Incoming::new(&part, self.core.queue_of(&part), number, now);
             let joined = self.join(&incoming);
@@ -169,12 +154,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 buffer.entry(slot).waiters.push(tag);
                 self.slots.expect(tag, 1);
             }
-            if let Some(older) = older.filter(|_| !pads) {
+            if let Some(older) = older.filter(|_| !committed) {
                 self.core.content.inherit(Stage::Buffer(older), Stage::Buffer(slot));
             }
             self.entered(slot, incoming.queue);
-            if pads {
-                self.core.counters.zones.padded_pages += 1;
+            if committed {
+                self.leave_area(slot, &part);
             } else {
                 self.core.counters.coalesced += u64::from(joined.is_some() && self.is_buffered);
                 self.core.counters.host_pages_written += 1;

@@ -31,10 +31,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     pub(super) fn trim_now(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         self.array.begin();
         let Some(request) = self.whole_trim(request) else { return Ok(()) };
+        self.trim_pages(tag, &request)?;
+        self.end_of_map_work();
+        self.slots.expect(tag, self.array.submitted());
+        self.end_of_trim(tag);
+        Ok(())
+    }
+
+    /// Discards the pages; what is submitted for that is not yet expected.
+    pub(super) fn trim_pages(&mut self, tag: u32, request: &Request) -> Result<(), RunError> {
         let page_sectors = self.core.page_sectors.get() as u32;
         let now = self.array.now_ns();
-        for part in self.core.parts(&request) {
-            let mut was_buffered = false;
+        for part in self.core.parts(request) {
+            let mut was_buffered = self.core.let_go(part.lpn);
             while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
@@ -52,9 +61,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let was_mapped = self.trim_page(tag, part)?;
             self.core.counters.trimmed_pages += u64::from(was_buffered || was_mapped);
         }
-        self.end_of_map_work();
-        self.slots.expect(tag, self.array.submitted());
-        self.end_of_trim(tag);
         Ok(())
     }
 

@@ -64,7 +64,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The drive works at a command from now on.
     fn work_at(&mut self, ready: &Ready) -> Result<(), RunError> {
         let Ready { command, part, number } = *ready;
-        if part.op == Op::Read && !is_empty(&part) && !self.reads_as_one() {
+        let fails = !is_empty(&part) && self.core.reads_offline(&part);
+        if part.op == Op::Read && !is_empty(&part) && !self.reads_as_one() && !fails {
             return self.read_by_page(ready);
         }
         let tag = self.open_part(command, &part, number);

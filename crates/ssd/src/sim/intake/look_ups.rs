@@ -55,6 +55,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Looks a page of a read up in the buffer.
     #[inline]
     pub(super) fn find(&mut self, part: PageSlice) -> Found {
+        if self.core.read_held(&part) {
+            return Found::InBuffer;
+        }
         let Some(buffer) = &self.buffer else { return Found::OnFlash(None) };
         let entry = buffer.find(part.lpn);
         let staged = entry.map(|(slot, _)| Stage::Buffer(slot));

@@ -21,6 +21,7 @@ mod slots;
 mod stations;
 mod steps;
 mod trims;
+mod turns;
 mod unbound;
 mod zones;
 
@@ -110,6 +111,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let stations = Stations::new(config, &core);
         let pages = config.buffer_pages();
         let is_buffered = pages > 0;
+        let dies = if config.alloc.has_superblocks() { geometry.total_dies() } else { 0 };
         let buffer = (is_buffered || stations.are_managed()).then(|| buffer_of(config, &core, pages));
         let depth = match &config.host.mode {
             HostMode::Closed(closed) => closed.queue_depth,
@@ -137,10 +139,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             stalled: VecDeque::new(),
             backpressure: Backpressure::new(&config.buffer.backpressure, config.gc.free_blocks),
             refused: None,
-            programs: vec![
-                0;
-                if config.alloc.has_superblocks() { geometry.total_dies() } else { 0 } as usize
-            ],
+            programs: vec![0; dies as usize],
             full_since_ns: None,
             barriers: Vec::new(),
             resume: false,

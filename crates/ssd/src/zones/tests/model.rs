@@ -1,5 +1,8 @@
-//! A second model of the specification's zones, for the test alone: it shares no code with the first but the names of states and
+//! A second model of the specification's zones, for tests alone: it shares no code with the first but the names of states and
 //! actions. Every command is judged on a copy, and counts are found by looking at all zones.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
 
 use crate::zones::{Action, Layout, ZoneState};
 
@@ -13,6 +16,40 @@ pub(super) enum Op {
     Manage(Action, u64, bool),
     /// A zone fails; true if it can still be read.
     Fail(u64, bool),
+}
+
+/// Draws a command; most go to few places, so that they meet.
+pub(super) fn draw(rng: &mut Xoshiro256PlusPlus, layout: &Layout, model: &Model) -> Op {
+    let mut below = |bound: u64| rng.next_u64() % bound;
+    let beyond = u64::from(below(64) == 0);
+    let zone = below(u64::from(layout.zones) + beyond);
+    let start = zone * layout.size;
+    let (near, far) = (start + model.written(zone), start + below(layout.size));
+    let lba = match below(8) {
+        0 => far,
+        1 => start,
+        2 => near + below(2 * layout.size),
+        3 if below(50) == 0 => u64::MAX - below(3),
+        _ => near,
+    };
+    let blocks = if below(20) == 0 { below(2 * layout.size) } else { 1 + below(4) };
+    let action = match below(12) {
+        0..3 => Action::Open { zrwa: false },
+        3..5 => Action::Open { zrwa: true },
+        5..7 => Action::Close,
+        7 => Action::Finish,
+        8..11 => Action::Reset,
+        _ => Action::Offline,
+    };
+    match below(40) {
+        0..4 => Op::Read(far, blocks),
+        4..16 => Op::Write(lba, blocks),
+        16..22 => Op::Append(if below(10) == 0 { far } else { start }, blocks),
+        22..26 => Op::Commit(near + below(8)),
+        26..38 => Op::Manage(action, if below(20) == 0 { far } else { start }, below(12) == 0),
+        _ if below(100) == 0 => Op::Fail(zone.min(u64::from(layout.zones) - 1), below(2) == 0),
+        _ => Op::Read(start, 1),
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -31,7 +31,7 @@ const NOT_DRAWN: [(&str, &str); 10] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 94] = [
+const VALUES: [(&str, &[&str]); 97] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -72,6 +72,9 @@ const VALUES: [(&str, &[&str]); 94] = [
     ("ftl.log_unit", &["auto", "512", "1KiB", "2KiB"]),
     ("ftl.max_open", &["auto", "1", "2"]),
     ("ftl.max_active", &["auto", "2", "9", "20"]),
+    ("ftl.zrwa_size", &["0", "2KiB", "4KiB"]),
+    ("ftl.zrwa_granularity", &["auto", "512", "2KiB"]),
+    ("ftl.zrwa_resources", &["auto", "1", "2"]),
     ("slc.static_blocks", &["1", "2", "5"]),
     ("slc.dynamic_share", &["1", "0.6", "0.2"]),
     ("sched.write_weight", &["0", "0.5", "3"]),

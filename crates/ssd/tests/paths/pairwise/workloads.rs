@@ -1,9 +1,11 @@
 //! Workloads of the covering array, small ones of two tenants.
 
 use flashweir_ssd::{Config, Geometry};
-use flashweir_trace::{Op, Request};
+use flashweir_trace::generate::Spec;
+use flashweir_trace::{Op, Request, SECTOR_BYTES};
 
 use super::array::Draw;
+use super::start;
 
 /// Kinds of workloads.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +26,13 @@ impl Workload {
     pub(super) const ALL: [Self; 5] =
         [Self::Sequential, Self::Uniform, Self::Skewed, Self::Unwritten, Self::Tenants];
 
-    /// So many requests for a drive.
+    /// So many requests for a drive; commands to zones, where it takes them and has enough of them.
     pub(super) fn requests(self, config: &Config, count: u64, seed: u64) -> Vec<Request> {
+        if config.takes_zone_commands()
+            && let Some(requests) = self.to_zones(config, count, seed)
+        {
+            return requests;
+        }
         let sectors = Geometry::new(config).expect("a checked configuration").capacity_sectors();
         let mut draw = Draw(seed);
         let mut time_ns = 0;
@@ -37,6 +44,39 @@ impl Workload {
             Request { time_ns, lba, sectors, stream, op, handle: (lba / 8 % 5) as u8 }
         };
         (0..count).map(one).collect()
+    }
+
+    /// Commands to zones of a drive; none of a drive with few zones, and none that write nothing.
+    fn to_zones(self, config: &Config, count: u64, seed: u64) -> Option<Vec<Request>> {
+        let simulation = start(config, false);
+        let layout = *simulation.zones()?.layout();
+        let page = u64::from(simulation.geometry().page_sectors) * SECTOR_BYTES;
+        let [span, zone] = [layout.size * u64::from(layout.zones), layout.size].map(|pages| pages * page);
+        let own = match self {
+            Self::Sequential => "open=1,append=0".to_owned(),
+            Self::Uniform => "open=2,write=0.7,finish_at=0.6".to_owned(),
+            Self::Skewed => {
+                let window = layout.zrwa.map_or(0, |zrwa| zrwa.size * page);
+                format!("open=2,write=0.8,finish_at=0.7,window={window}")
+            }
+            Self::Unwritten => return None,
+            Self::Tenants => "open=2,append=1".to_owned(),
+        };
+        let spec = format!("zones:span={span},zone={zone},request={page},count={count},seed={seed},{own}");
+        let mut requests = Vec::new();
+        let mut generator = Spec::parse(&spec).ok()?.generator();
+        while generator.read(&mut requests, 100) {}
+        let (mut draw, mut time_ns) = (Draw(seed), 0);
+        for (number, request) in (0_u16..).zip(&mut requests) {
+            time_ns += draw.below(3) * draw.below(300_000);
+            (request.time_ns, request.stream) = (time_ns, number / 8 % 2);
+            if request.op == Op::Read && number % 3 == 0 {
+                // As a table says it: to all zones.
+                let op = [Op::Close, Op::Open, Op::Finish, Op::Reset][draw.below(4) as usize];
+                (request.op, request.lba, request.sectors) = (op, 0, (span / SECTOR_BYTES) as u32);
+            }
+        }
+        Some(requests)
     }
 
     fn one(self, number: u64, sectors: u64, draw: &mut Draw) -> (Op, u64, u64, u16, u64) {

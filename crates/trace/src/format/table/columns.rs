@@ -292,7 +292,7 @@ impl Digits {
             Ok(op)
         } else {
             const EXPECTED: &str = "r, w, d, f, read, write, trim, discard, flush, append, open, close, finish, reset, \
-                                    offline, or a SCSI code such as 0x28";
+                                    offline, open_zrwa, commit, or a SCSI code such as 0x28";
             let code = text.strip_prefix(b"0x").and_then(|code| number::hex("op", code).ok());
             code.and_then(op::scsi).ok_or_else(|| FieldError::new("op", text, EXPECTED))
         }

@@ -6,6 +6,7 @@ const STORES: &[Kind] = Kind::ALL.split_at(8).0.split_at(4).1;
 const CACHELIB: &[Kind] = &[Kind::Store(Store::Cachelib)];
 const LSM: &[Kind] = &[Kind::Store(Store::Lsm)];
 const BTREE: &[Kind] = &[Kind::Store(Store::Btree)];
+const ZONES: &[Kind] = &[Kind::Store(Store::Zones)];
 const PLACED: &[Kind] = &[Kind::Zipf, Kind::HotCold];
 const DRAWN: &[Kind] = &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold];
 const VOLUMES: &[Kind] = &[Kind::FileCopy, Kind::Desktop];
@@ -18,12 +19,18 @@ const FLUSHED: &[Kind] = &[
     Kind::Store(Store::Wal),
     Kind::Store(Store::Btree),
 ];
-const MIXED: &[Kind] =
-    &[Kind::Random, Kind::Sequential, Kind::Zipf, Kind::HotCold, Kind::Store(Store::Cachelib)];
-const PARTITIONED: &[Kind] = Kind::ALL.split_at(8).1;
-const APPS: &[Kind] = Kind::ALL.split_at(10).1;
+const MIXED: &[Kind] = &[
+    Kind::Random,
+    Kind::Sequential,
+    Kind::Zipf,
+    Kind::HotCold,
+    Kind::Store(Store::Cachelib),
+    Kind::Store(Store::Zones),
+];
+const PARTITIONED: &[Kind] = Kind::ALL.split_at(9).1;
+const APPS: &[Kind] = Kind::ALL.split_at(11).1;
 /// All that do not end by themselves.
-const COUNTED: &[Kind] = Kind::ALL.split_at(10).0;
+const COUNTED: &[Kind] = Kind::ALL.split_at(11).0;
 
 /// Every key of every kind, in the order of a canonical spec.
 pub const KEYS: &[Key] = &[
@@ -163,9 +170,40 @@ pub const KEYS: &[Key] = &[
     key("log", BTREE, "share", "0.05", "share of the span for the log"),
     key("page", BTREE, "size", "16KiB", "length of a page of the database"),
     key("pages", BTREE, "number", "2", "pages written for each record of the log"),
+    key("zone", ZONES, "size", "64MiB", "capacity of a zone: that of the drive"),
+    key("open", ZONES, "number", "4", "zones that are written at a time, from 1 to 1000"),
+    key(
+        "append",
+        ZONES,
+        "share",
+        "0.5",
+        "share of the writes that are appends; the others name the write pointer",
+    ),
+    key(
+        "finish_at",
+        ZONES,
+        "share",
+        "1",
+        "share of a zone that is written before it is finished; 1: it is filled",
+    ),
+    key("window", ZONES, "size", "0B", "random write area (ZRWA) that zones are opened with; 0B: none"),
+    key(
+        "rewrite",
+        ZONES,
+        "share",
+        "0.2",
+        "with a window: share of its requests that is written again before the commit",
+    ),
+    key(
+        "commit",
+        ZONES,
+        "share",
+        "0.5",
+        "with a window: share that a command commits; writes beyond it the others",
+    ),
     key(
         "request",
-        &[Kind::Store(Store::Cachelib), Kind::Store(Store::Lsm)],
+        &[Kind::Store(Store::Cachelib), Kind::Store(Store::Lsm), Kind::Store(Store::Zones)],
         "size",
         "256KiB",
         "longest request of data that are written in order",

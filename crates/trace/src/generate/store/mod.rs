@@ -9,6 +9,9 @@ mod lsm;
 mod options;
 #[cfg(test)]
 mod tests;
+mod zones;
+#[cfg(test)]
+mod zones_tests;
 
 use std::collections::VecDeque;
 
@@ -39,6 +42,7 @@ enum State {
     Cachelib(cachelib::Cachelib),
     Btree(Box<btree::Btree>),
     Lsm(Box<lsm::Lsm>),
+    Zones(zones::Zones),
 }
 
 /// The requests of an engine.
@@ -61,6 +65,7 @@ impl Writer {
                 State::Btree(Box::new(btree::Btree::new(&options, range, seed)))
             }
             Engine::Lsm { .. } => State::Lsm(Box::new(lsm::Lsm::new(&options, range))),
+            Engine::Zones(own) => State::Zones(zones::Zones::new(own, range, seed)),
         };
         let draw = Draw::new(seed, Purpose::Ops);
         Self { state, queue: VecDeque::new(), clock, mix, draw, hints: options.hints, stream }
@@ -82,10 +87,14 @@ impl Writer {
     }
 
     fn next(&mut self) -> Item {
-        if let State::Cachelib(cache) = &mut self.state
-            && !self.mix.write.hit(self.draw.bits())
-        {
-            return cache.read();
+        let reads = match &self.state {
+            State::Cachelib(_) | State::Zones(_) => !self.mix.write.hit(self.draw.bits()),
+            State::Btree(_) | State::Lsm(_) => false,
+        };
+        match &mut self.state {
+            State::Cachelib(cache) if reads => return cache.read(),
+            State::Zones(zones) if reads => return zones.read(),
+            _ => {}
         }
         loop {
             if let Some(item) = self.queue.pop_front() {
@@ -95,6 +104,7 @@ impl Writer {
                 State::Cachelib(cache) => cache.step(&mut self.queue),
                 State::Btree(tree) => tree.step(&mut self.queue),
                 State::Lsm(tree) => tree.step(&mut self.queue),
+                State::Zones(zones) => zones.step(&mut self.queue),
             }
         }
     }

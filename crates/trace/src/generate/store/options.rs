@@ -2,6 +2,7 @@
 
 use super::super::keys::{Kind, Pairs, Store, bad_value};
 use super::super::share::Share;
+use super::zones;
 use crate::{SECTOR_BYTES, TraceError, quantity};
 
 /// All that is particular to an engine.
@@ -25,6 +26,7 @@ pub(in crate::generate) enum Engine {
     Lsm { table_sectors: u64, fanout: u64, fill: Share },
     Wal,
     Btree { log: Share, page_sectors: u64, pages: u64, theta: f64 },
+    Zones(zones::Options),
 }
 
 /// Files that the space of a merge tree holds at least.
@@ -76,6 +78,7 @@ impl Options {
                     theta: pairs.read("theta", 0.99, expected, theta)?,
                 }
             }
+            Store::Zones => Engine::Zones(zones::Options::read(pairs)?),
         };
         Ok(Self {
             engine,
@@ -94,6 +97,8 @@ impl Options {
             Engine::Lsm { table_sectors, .. } => table_sectors.max(self.record_sectors),
             Engine::Wal => self.record_sectors,
             Engine::Btree { page_sectors, .. } => page_sectors.max(self.record_sectors),
+            // A command that manages a zone names all of it.
+            Engine::Zones(own) => own.zone_sectors,
         };
         longest as u32
     }
@@ -101,7 +106,7 @@ impl Options {
     /// Handles that it uses, the first of them included.
     pub(in crate::generate) fn handles(&self) -> u8 {
         match (self.hints, self.engine) {
-            (false, _) | (true, Engine::Wal) => 1,
+            (false, _) | (true, Engine::Wal | Engine::Zones(_)) => 1,
             (true, Engine::Cachelib { .. } | Engine::Btree { .. }) => 2,
             // The log, and at most a level for each doubling of the data.
             (true, Engine::Lsm { .. }) => 64,
@@ -139,6 +144,9 @@ impl Options {
                 }
                 (log_sectors + 2 * page_sectors, "two pages beside the log")
             }
+            Engine::Zones(own) => {
+                ((own.open + 1) * own.zone_sectors, "a zone more than are written at a time")
+            }
         };
         if span_sectors >= least {
             return Ok(());
@@ -170,6 +178,7 @@ impl Options {
                 ("pages", pages.to_string()),
                 ("theta", theta.to_string()),
             ],
+            Engine::Zones(own) => return own.print(),
         };
         if matches!(self.engine, Engine::Cachelib { .. } | Engine::Lsm { .. }) {
             printed.push(("request", bytes(self.request_sectors)));
@@ -186,6 +195,6 @@ impl Options {
 
     /// True if it can read beside its writes, in a share that the spec gives.
     pub(in crate::generate) fn mixes_reads(kind: Kind) -> bool {
-        kind == Kind::Store(Store::Cachelib)
+        matches!(kind, Kind::Store(Store::Cachelib | Store::Zones))
     }
 }
