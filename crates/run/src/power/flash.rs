@@ -125,14 +125,14 @@ impl Flash {
     }
 
     /// Reads all spare areas: the sequence of what is found of each logical page that anything is found of.
-    pub(super) fn rebuild(&self) -> BTreeMap<u64, u64> {
-        let mut mapping = BTreeMap::new();
+    pub(super) fn rebuild(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mut newest: Vec<Option<u64>> = vec![None; self.first.len()];
         let of_pages = self.images.iter().flatten().map(|image| (image.lpn, image.sequence));
         let of_trims = self.trims.iter().map(|(lpn, trim)| (*lpn, trim.sequence));
         for (lpn, sequence) in of_pages.chain(of_trims) {
-            let newest = mapping.entry(lpn).or_insert(sequence);
-            *newest = sequence.max(*newest);
+            let found = &mut newest[lpn as usize];
+            *found = (*found).max(Some(sequence));
         }
-        mapping
+        (0..).zip(newest).filter_map(|(lpn, sequence)| Some((lpn, sequence?)))
     }
 }

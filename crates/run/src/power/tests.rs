@@ -132,6 +132,22 @@ fn lost(outcomes: &[Outcome]) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn a_rebuild_that_finds_another_version_is_an_error() {
+    let mut bench = Bench::new(0..1);
+    for (number, page, end_ns) in [(0, 1, 300), (1, 2, 400)] {
+        bench.stage(number, 0, PAGE, 0);
+        bench.request(number, Op::Write, 8, (10, 20));
+        bench.program(0, page, None, end_ns);
+    }
+    let mut cuts = PowerCuts::from_baseline(bench.baseline, Cuts::At(vec![500, 600]), 1, true);
+    cuts.take(&bench.recorded);
+    cuts.advance(450);
+    // The newest version is gone, and nobody was informed.
+    cuts.flash.erase(2);
+    assert!(matches!(cuts.finish(1_000), Err(CutError::Verify(_))));
+}
+
+#[test]
 fn what_waits_in_the_buffer_is_lost_until_it_is_programmed() {
     let mut bench = Bench::new(0..1);
     bench.stage(0, 0, 2..5, 0);
