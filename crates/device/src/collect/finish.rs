@@ -57,7 +57,9 @@ impl Tally {
             Op::Write | Op::Append => (&mut self.writes, Some(&mut self.written_bytes)),
             Op::Trim => (&mut self.trims, Some(&mut self.trimmed_bytes)),
             Op::Flush => (&mut self.flushes, None),
-            Op::Open | Op::Close | Op::Finish | Op::Reset | Op::Offline => (&mut self.other_commands, None),
+            Op::Open | Op::OpenZrwa | Op::Commit | Op::Close | Op::Finish | Op::Reset | Op::Offline => {
+                (&mut self.other_commands, None)
+            }
         };
         *count += 1;
         if let Some(sum) = bytes {
