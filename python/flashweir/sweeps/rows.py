@@ -69,7 +69,7 @@ def finished(spec: SweepSpec, run: Run, key: str | None, text: str) -> dict[str,
         return failed(spec, run, key, error)
     for name in of_streams(spec.metrics):
         row.setdefault(name, number_of_stream(result, name))
-    # What stands in the row already keeps its place and its value.
+    # Columns of the row keep their place and their value.
     return {**row, **numbers(result), **row, "error": None, "result": text}
 
 

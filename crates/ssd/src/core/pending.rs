@@ -37,7 +37,7 @@ pub(super) struct Grouped {
     lists: Lists,
 }
 
-/// What a command is made of, besides its pages.
+/// Parts of a command, besides its pages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Lists {
     /// Numbers of the effects, by plane.
