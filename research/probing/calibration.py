@@ -29,7 +29,7 @@ from research.probing.bench import KEYS
 from research.probing.drives import draw
 
 KIB, MIB = 1 << 10, 1 << 20
-SEEDS = {"work": 1807, "held": 31415}
+SEEDS = {"work": 1807, "held": 27182}
 """Seed of each half."""
 MODELS = ("arrays", "processes", "simulated")
 # Bytes of a map entry, by model.

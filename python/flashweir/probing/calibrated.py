@@ -150,11 +150,13 @@ def _read(known: Known, cells: Cells) -> str:
     if cells.die_ns is None:
         answer["how"] = "a read, less one that needs no flash, less what grows with its size"
         return "read by size"
-    if cells.parts > _EXCHANGED:
+    if cells.parts > _EXCHANGED and not cells.distinguished:
         _spread(answer, *sides)
         return "read or transfer"
     _spread(answer, cells.read_ns * (1 - cells.spread / 2), cells.read_ns * (1 + cells.spread / 2))
-    return "read"
+    apart = cells.parts > _EXCHANGED
+    answer["how"] += "; pairs of reads, or their growth with size, tell it from the transfer" if apart else ""
+    return "read, distinguished" if apart else "read"
 
 
 def _program(known: Known, cells: Cells) -> str:
@@ -178,7 +180,9 @@ def _bus(known: Known, cells: Cells) -> str:
     answer["value"] = rounded(cells.transfer_ns / float(known["page"]["value"]))
     answer["how"] = "what is left of a read less its array and its command"
     answer["sure"] = max(answer["sure"], _BELOW)
-    return "bus" if cells.parts <= _EXCHANGED else "bus or array"
+    if cells.parts <= _EXCHANGED:
+        return "bus"
+    return "bus, distinguished" if cells.distinguished else "bus or array"
 
 
 def _set_time(answer: dict[str, Any], time_ns: float) -> None:

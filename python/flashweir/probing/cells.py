@@ -32,6 +32,8 @@ _APART = 1.25
 _ALL = 0.95
 # A step of latency over size is a second page if it has this share of a read of the die.
 _STEP = 0.5
+# Pairs of addresses that are read at the same time, and those of them whose waits agree, within this share, at least.
+_PAIRS, _FEWEST, _ALIKE = 64, 2, 0.1
 # Growth of latency with size below this share of a read is no transfer.
 _GROWS = 0.03
 # A read without flash is faster than one of flash by this much.
@@ -67,6 +69,8 @@ class Cells:
     """Range of nine of ten equal reads, as a share of their median."""
     parts: float
     """Share of a read that is the smaller of array and transfer: how far these may be exchanged."""
+    distinguished: bool = False
+    """True if pairs of reads, or their growth with size, have shown which of both is the array."""
 
 
 def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, waits: bool, buffered: bool) -> Cells:
@@ -91,6 +95,9 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
     # The first two blocks are of one page, unless that is of one block.
     grows = float(np.diff(sizes - link)[0]) if nothing is not None and discards else 0.0
     read, transfer = _parts(host, nothing, die, grows)
+    distinguished = False
+    if die is not None and read is not None and transfer is not None:
+        distinguished = _are_distinguished(bench, places, (read, transfer), die, host, command)
     page, agree, stepped = None, 0.0, False
     if die is not None and (read is None or read > die / 2):
         run, agree = _together(bench, places[:_PLACES], (die + max(command, die / 2)) / 2)
@@ -99,6 +106,8 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
         # A lone step behind the first block is a transfer: of pages of one block each block would be a step.
         stepped = first is not None and unit is not None and bench.small < first < min(unit, run or unit)
         page = first if stepped else run
+    if read is not None and transfer is not None and page is not None and page > bench.small:
+        distinguished = distinguished or _is_transfer(grows, read, transfer)
     whole = page or unit or bench.small
     if transfer is not None and grows > transfer / 2:
         # Only what is asked for is transferred.
@@ -108,7 +117,7 @@ def measured(bench: Bench, high: float, unit: int | None, *, discards: bool, wai
         program /= unit / page
     total = host - (nothing or 0.0)
     parts = 0.0 if read is None or transfer is None else min(read, total - read) / max(total, 1.0)
-    return Cells(host, nothing, die, read, transfer, page, agree, stepped, program, spread, parts)
+    return Cells(host, nothing, die, read, transfer, page, agree, stepped, program, spread, parts, distinguished)
 
 
 def _lone_unit(bench: Bench, high: float) -> int | None:
@@ -133,6 +142,42 @@ def _lone_unit(bench: Bench, high: float) -> int | None:
             near += step
             length += bench.small
     return None if length & (length - 1) else length
+
+
+def _are_distinguished(
+    bench: Bench, places: "NDArray[np.uint64]", parts: tuple[float, float], die: float, host: float, command: float
+) -> bool:
+    """If reads have shown that the first of both parts is the array, and the second the transfer.
+
+    The interval of reads of one die is the longer of both where its array works during a transfer. The second of two
+    reads of one channel and two dies waits for a transfer alone: if transfers made the interval, no pair would wait
+    for the shorter time. That holds where the second of two reads of one address waits for the interval; a drive that
+    lets it go before has other waits.
+    """
+    array, transfer = parts
+    # Where commands or the link are as slow as a transfer, they explain the wait.
+    if array < die or transfer < _APART * command or abs(transfer - array) < 2 * _ALIKE * array:
+        return False
+    same = float(np.median([_both(bench, at, at) for at in places])) - host
+    if same < (1 - _ALIKE) * die:
+        return False
+    pairs = bench.random.choice(places, (_PAIRS, 2))
+    waits = np.array([_both(bench, left, right) - host for left, right in pairs if left != right])
+    return int((np.abs(waits - transfer) < _ALIKE * transfer).sum()) >= _FEWEST
+
+
+def _is_transfer(grows: float, array: float, transfer: float) -> bool:
+    """If one more block of a page takes the time of a transfer, and not that of the array."""
+    return abs(grows - transfer) < _ALIKE * transfer and abs(transfer - array) >= 2 * _ALIKE * array
+
+
+def _both(bench: Bench, left: int, right: int) -> float:
+    """Time of two reads made together, whose map entries were just used."""
+    taken = 0.0
+    for _ in range(2):
+        issue, complete = bench.call(READ, np.array([left, right], np.uint64), bench.small, 2)
+        taken = float(complete.max() - issue.min())
+    return taken
 
 
 def _settle(bench: Bench, places: "NDArray[np.uint64]") -> None:

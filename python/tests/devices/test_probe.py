@@ -196,6 +196,23 @@ def test_times_of_a_drive_whose_pages_move_are_those_of_its_dies() -> None:
     assert (answers[0]["low"], answers[0]["high"]) == ("40000ns", "60000ns")
 
 
+@pytest.mark.parametrize(
+    ("distinguished", "evidence"),
+    [
+        (False, ["read or transfer, quiet", "bus or array, quiet"]),
+        (True, ["read, distinguished, quiet", "bus, distinguished, quiet"]),
+    ],
+)
+def test_times_that_reads_tell_apart_are_one_time_each(*, distinguished: bool, evidence: list[str]) -> None:
+    answers = answers_of(page=4096, **{"timing.read": "60000ns", "timing.bus": 1.0})
+    times = {"host_read_ns": 110_000.0, "nothing_ns": 10_000.0, "die_ns": 60_000.0, "read_ns": 60_000.0}
+    seen = cells(**times, transfer_ns=40_000.0, parts=0.4, distinguished=distinguished)
+    calibrated(answers, path(), buffer_of(0), NO_HITS, seen)
+    assert [answer["evidence"] for answer in answers[1:]] == evidence
+    assert (answers[1]["low"] == answers[1]["high"]) == distinguished
+    assert ("tell it from the transfer" in answers[1]["how"]) == distinguished
+
+
 def test_two_measurements_of_a_buffer() -> None:
     sures = []
     for other in (1 << 20, 4 << 20):
