@@ -40,12 +40,25 @@ def spare_for(text: str) -> float | None:
     return next((spare for spare in larger if refusal({**settings, "op_ratio": spare}) is None), None)
 
 
-def for_engine(text: str, changed: dict[str, dict[str, Any]], known: dict[str, dict[str, Any]]) -> None:
+def taken(
+    text: str, changed: dict[str, dict[str, Any]], known: dict[str, dict[str, Any]], extra: list[dict[str, Any]]
+) -> str:
+    """A device file with changed answers that the engine takes; if there is none, its reason is the first line."""
+    reason = for_engine(text, changed, known)
+    file = in_file(text, changed, extra)
+    return file if reason is None else f"# Refused with plain geometry, too: {' '.join(reason.split())}\n{file}"
+
+
+def for_engine(text: str, changed: dict[str, dict[str, Any]], known: dict[str, dict[str, Any]]) -> str | None:
     """Adds answers to `changed` with which the engine takes the file, where it would refuse what was found.
 
-    First more spare, then plain geometry in the place of what is least sure: a drive that can't be is none that was
-    measured. The engine decides alone; nothing of its rules is repeated here.
+    First more spare, then plain geometry in the place of what is least sure. The engine decides alone; nothing of its
+    rules is repeated here.
+
+    Returns:
+        The engine's reason if it refuses plain geometry, too; None if it takes the file.
     """
+    reason = None
     found = [known[key] for key in _GEOMETRY if key in known and known[key]["value"] != _PLAIN.get(key, 1)]
     for answer in [None, *sorted(found, key=lambda one: float(one["sure"]))]:
         if answer is not None:
@@ -53,10 +66,12 @@ def for_engine(text: str, changed: dict[str, dict[str, Any]], known: dict[str, d
             answer.update(value=_PLAIN.get(answer["key"], 1), sure=0.0, how=why)
             changed[answer["key"]] = answer
         now = in_file(text, changed, [])
-        if refusal(flat(tomllib.loads(now))) is None:
-            return
+        reason = refusal(flat(tomllib.loads(now)))
+        if reason is None:
+            return None
         spare, share = spare_for(now), known.get("op_ratio")
         if spare is not None and share is not None:
             share.update(value=spare, sure=0.0, how=f"{share['value']:g} leaves no room for so many planes and blocks")
             changed["op_ratio"] = share
-            return
+            return None
+    return reason

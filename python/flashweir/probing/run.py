@@ -11,7 +11,7 @@ from flashweir.diagnosis.active.ratios import rounded
 from flashweir.diagnosis.active.session import MIB, STOPPED, Bench
 from flashweir.probing import cells
 from flashweir.probing.calibrated import calibrated, lone_block, trusted
-from flashweir.probing.device_file import for_engine, in_file
+from flashweir.probing.device_file import taken
 from flashweir.probing.path import measured
 from flashweir.probing.plausible import withdrawn
 from flashweir.probing.questions import MAX_BYTES, asked, host_read
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from flashweir.api import Progress
     from flashweir.diagnosis.active.buffer import Buffer
     from flashweir.diagnosis.active.ratios import Span
-    from flashweir.probing.calibrated import Known
     from flashweir.probing.cells import Cells
     from flashweir.probing.path import Path
     from flashweir.probing.questions import Answer
@@ -54,26 +53,20 @@ def probed(spec: dict[str, Any], progress: "Progress | None") -> str:
     known = {answer["key"]: answer for answer in found["answers"]}
     if own is None:
         withdrawn(known)
-        found["device_file"] = _taken(found["device_file"], dict(known), known, [])
+        found["device_file"] = taken(found["device_file"], dict(known), known, [])
         return json.dumps(found | {"admissible": None, "not_flash": None, "path": None})
     lone, path = lone_block(found["answers"], _SMALL), own.path
     changed = calibrated(found["answers"], path, own.by_bursts, own.read_back, own.flash)
     further = [answer.to_dict() for answer in own.further]
     for answer in further:
         trusted(answer, path, lone)
-    found["device_file"] = _taken(found["device_file"], changed, known, further)
+    found["device_file"] = taken(found["device_file"], changed, known, further)
     found["answers"] += further
     found["requests"] += own.requests
     found["written_bytes"] += own.written_bytes
     times = {"overhead_us": path.overhead_ns, "jitter_us": path.jitter_ns, "read_us": path.read.value}
     found["path"] = {name: rounded(time / 1e3) for name, time in times.items()}
     return json.dumps(found | {"admissible": not path.not_flash, "not_flash": path.not_flash or None})
-
-
-def _taken(text: str, changed: "Known", known: "Known", further: list[dict[str, Any]]) -> str:
-    """A device file that the engine takes, with the changed answers."""
-    for_engine(text, changed, known)
-    return in_file(text, changed, further)
 
 
 def _measured(spec: dict[str, Any], progress: "Progress | None") -> _Measured | None:

@@ -21,7 +21,7 @@ from flashweir.diagnosis.active.session import Course
 from flashweir.probing import learned, plausible
 from flashweir.probing.calibrated import calibrated
 from flashweir.probing.cells import Cells
-from flashweir.probing.device_file import for_engine, in_file, spare_for
+from flashweir.probing.device_file import for_engine, in_file, spare_for, taken
 from flashweir.probing.path import Path as PathTo
 from flashweir.settings import flat, refusal
 
@@ -170,6 +170,20 @@ def test_geometry_that_makes_no_drive_is_left_out_least_sure_first() -> None:
     assert refusal(flat(tomllib.loads(in_file(text, changed, [])))) is None
     assert (by_key["dies"]["value"], by_key["dies"]["sure"], by_key["channels"]["value"]) == (1, 0.0, 3)
     assert "341 makes no drive" in by_key["dies"]["how"]
+
+
+def test_a_file_that_plain_geometry_does_not_help_begins_with_the_reason() -> None:
+    text = 'capacity = "1GiB"\nchannels = 3\nplanes = 2\nprecondition = "half"\n'
+    known = {answer["key"]: answer for answer in answers_of(channels=3, planes=2)}
+    changed: dict[str, Any] = {}
+    file = taken(text, changed, known, [])
+    assert set(changed) == {"channels", "planes"}, "all geometry was made plain before"
+    reason = refusal(flat(tomllib.loads(file)))
+    assert reason is not None
+    assert "precondition" in reason
+    assert file.splitlines()[0] == f"# Refused with plain geometry, too: {reason}"
+    good = text.replace('"half"', '"empty"')
+    assert taken(good, {}, {}, []) == in_file(good, {}, []), "a file that it takes has no such line"
 
 
 def test_a_time_below_that_of_the_path_is_at_most_half_sure() -> None:
