@@ -17,8 +17,8 @@ PLACES, MEASURED_RATE, WRITE_SHARE = 384, 10_000, 0.99
 US = 1e-6
 # Times a fast write that a slow one takes at least.
 SLOW = 10
-# A rate that is so many times what is sent: not all places are taken.
-HALF_TAKEN = 2
+# Ratios above it are not shown: not all places are taken.
+MAX_RATIO = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def main(drive: str) -> None:
     print("| writes/s | sent by the loading threads | by p99 | by p99.9 | slow writes |\n|---|---|---|---|---|")
     for one in modes(drive):
         ratios = [rate / one.sent for rate in (one.by_p99, one.by_p999)]
-        cells = " | ".join(f"{ratio:.2f}" if ratio < HALF_TAKEN else "-" for ratio in ratios)
+        cells = " | ".join(f"{ratio:.2f}" if ratio < MAX_RATIO else "-" for ratio in ratios)
         print(f"| {one.writes:,.0f} | {one.sent:,.0f} | {cells} | {one.slow_share:.0%} |")
 
 

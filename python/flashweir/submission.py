@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-OPERATIONS = (
-    *("read", "write", "trim", "flush", "append", "open", "close", "finish", "reset", "offline", "open_zrwa", "commit"),
-)
+OPERATIONS = ("read", "write", "trim", "flush", "append", "open", "close", "finish", "reset", "offline", "open_zrwa",
+              "commit")  # fmt: skip
 FIELDS = ("op", "offset", "length", "time_ns", "tenant")
 _EXPECTED_OP = f"expected read, write, trim or flush, or a command to a zone: {', '.join(OPERATIONS[4:])}"
 

@@ -7,7 +7,7 @@ from research.active.truth import Drive
 
 # Two channels of two dies have every kind of conflict; blocks of three, four or two kinds of pages are whole.
 _CHANNELS, _DIES, _PAGES = 2, 2, 48
-# Blocks of a die, without spare: fewer have none of the closed forms' spare.
+# Blocks of a die, without spare: with fewer, the closed forms for spare do not hold.
 _BLOCKS = 40
 _MIN_MIB = 64
 # Settings of a page map in RAM without look-ups.

@@ -6,7 +6,7 @@ from flashweir.fitting import space
 from flashweir.fitting.outcome import KeyFound
 from flashweir.fitting.trials import Trial
 
-# Error within which two drives fit alike, beside that of the best.
+# Error within which two drives fit alike, beside that of the best: assumed.
 _NOISE = 0.03
 # Times that noise: errors of drives that fit almost as well.
 _NEAR = 3

@@ -22,7 +22,7 @@ _SCALES = {"read_mean": 0.05, "read_p50": 0.08, "read_p99": 0.08, "read_p999": 0
 _SATURATED, _SATURATED_TAIL = 0.3, 0.7
 # Tails of writes follow modes of firmware that no key describes: they count, but don't decide.
 _WEIGHTS = {"write_p99": 0.2, "write_p999": 0.2}
-# Share of an error without bound: a direction for searches that begin far away.
+# Weight of the unbounded term, which gives far searches a direction.
 _FAR = 0.05
 _SOLVED_TO = 0.015
 _STEPS = 3
@@ -144,7 +144,7 @@ def fitted(measurements: Measurements) -> list[Point]:
 
 
 def error(points: Sequence[Point], predicted: Mapping[str, Values], without: Sequence[str] = ()) -> float:
-    """Mean over metrics of how far a prediction is off: a half where it is as far as its scale.
+    """Mean over metrics of how far a prediction is off: about a half where it is as far as its scale.
 
     It is hardly more than 1 however far, so that values that no drive of the space has don't pull the others (Geman and
     McClure 1987).

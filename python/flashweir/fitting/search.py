@@ -36,12 +36,21 @@ _GO_ON, _AT_LAST = 3, 2
 _SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
 # Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
 _BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
-# Regions in which the form is searched around a drive, as shares of the ranges of keys: the first, the one below which
-# keys are moved alone, the one after that, and factors: after a success, after none, of a second one.
-_RADIUS, _SMALL, _RADIUS_AGAIN, _WIDER, _NARROWER, _SMALLER = 0.2, 0.015, 0.08, 1.5, 0.5, 0.3
+# The first region in which the form is searched around a drive, and the largest, as a share of the ranges of keys.
+_RADIUS = 0.2
+# The region below which keys are moved alone.
+_SMALL = 0.015
+# The least region after keys were moved alone.
+_RADIUS_AGAIN = 0.08
+# Factor of a region after a better drive was found in it.
+_WIDER = 1.5
+# Factor of a region after none was found.
+_NARROWER = 0.5
+# Factor of the second region around the best drive, where no other combination is close.
+_SMALLER = 0.3
 # The first step of keys that are moved alone, and after how many turns they are at the latest.
 _ALONE, _EVERY = 0.12, 6
-# Error within which another combination goes on beside the best.
+# Error within which another combination goes on beside the best: assumed.
 _CLOSE = 0.03
 # Places of a limit of the front end.
 _PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)

@@ -65,9 +65,9 @@ def _kind(source: Source, macros: dict[str, str]) -> None:
     if kind == "SSD_TYPE_CONV":
         source.same("NS_SSD_TYPE_0", None, "a drive with a page map")
     else:
-        source.none("NS_SSD_TYPE_0", "zones and keys are not simulated: a conventional drive of the same flash")
+        source.none("NS_SSD_TYPE_0", "zones and keys are not imported: a conventional drive of the same flash")
     for key in _ZONES:
-        source.none(key, "zones are not simulated")
+        source.none(key, "zones are not imported: a drive without zones")
     for key in ("NR_NAMESPACES", "NS_CAPACITY_0", "NS_SSD_TYPE_1", "NS_CAPACITY_1"):
         source.same(key, None, "one namespace")
     if (sector := source.given.get("LBA_BITS", "9")) == "9":

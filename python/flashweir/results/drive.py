@@ -138,7 +138,7 @@ class Counters(Section):
     collections: Annotated[int, Field("blocks collected", "blocks")]
     rewrite_reads: Annotated[int, Field("reads for partial writes", "pages")]
     unmapped_page_reads: Annotated[int, Field("as `unmapped_reads.pages`", "pages")]
-    buffer_hits: Annotated[int, Field("reads of pages in the write buffer", "pages")]
+    buffer_hits: Annotated[int, Field("reads of pages in the write buffer or in random write areas", "pages")]
     coalesced_pages: Annotated[int, Field("writes to pages in the write buffer", "pages")]
     trimmed_pages: Annotated[int, Field("pages trimmed that had data, on flash or in the write buffer", "pages")]
     copybacks: Annotated[int, Field("with `gc.copyback`: pages copied within their plane", "pages", optional=True)]
@@ -183,13 +183,14 @@ class Ageing(Section):
     spare_blocks: Annotated[
         int,
         Field(
-            "with `ageing.retire`: that the plane, or set of dies, with the fewest may still lose",
+            "with `ageing.retire`, but not with zones: that the plane, or set of dies, with the fewest may still lose",
             "blocks",
             optional=True,
         ),
     ]
     read_only: Annotated[
-        ReadOnly | None, Field("with `ageing.retire`: end of the drive; null before it", optional=True)
+        ReadOnly | None,
+        Field("with `ageing.retire`, but not with zones: end of the drive; null before it", optional=True),
     ]
 
 

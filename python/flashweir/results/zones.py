@@ -6,38 +6,40 @@ from flashweir.results.section import Field, Section
 
 
 class Failures(Section):
-    """Requests that failed, by the specification's status."""
+    """Commands that failed, by the specification's status."""
 
     invalid_field: Annotated[
-        int, Field("writes and appends of a part of a page, and commands that name no zone (02h)", "requests")
+        int, Field("writes and appends of a part of a page, and commands that name no zone (02h)", "commands")
     ]
-    zone_boundary: Annotated[int, Field("writes and appends beyond the capacity of their zone (B8h)", "requests")]
-    zone_full: Annotated[int, Field("writes and appends to a full zone (B9h)", "requests")]
-    invalid_write: Annotated[int, Field("writes elsewhere than at the write pointer (BCh)", "requests")]
+    zone_boundary: Annotated[
+        int, Field("writes and appends beyond the capacity of their zone, commits beyond their zone (B8h)", "commands")
+    ]
+    zone_full: Annotated[int, Field("writes and appends to a full zone (B9h)", "commands")]
+    invalid_write: Annotated[int, Field("writes elsewhere than at the write pointer (BCh)", "commands")]
     too_many_active: Annotated[
-        int, Field("writes and opens that would make one zone too many active (BDh)", "requests")
+        int, Field("writes and opens that would make one zone too many active (BDh)", "commands")
     ]
-    too_many_open: Annotated[int, Field("writes and opens that would make one zone too many open (BEh)", "requests")]
-    invalid_transition: Annotated[int, Field("commands that the state of their zone does not allow (BFh)", "requests")]
+    too_many_open: Annotated[int, Field("writes and opens that would make one zone too many open (BEh)", "commands")]
+    invalid_transition: Annotated[int, Field("commands that the state of their zone does not allow (BFh)", "commands")]
     invalid_zone_operation: Annotated[
         int,
         Field(
             "where there were any: appends to a zone with a random write area, and openings with one where there is"
             " none or the write pointer is not at its granularity (B6h)",
-            "requests",
+            "commands",
             optional=True,
         ),
     ]
     zrwa_unavailable: Annotated[
         int,
-        Field("where there were any: openings with one random write area too many (B7h)", "requests", optional=True),
+        Field("where there were any: openings with one random write area too many (B7h)", "commands", optional=True),
     ]
     zone_read_only: Annotated[
-        int, Field("where there were any: writes and appends to a read-only zone (BAh)", "requests", optional=True)
+        int, Field("where there were any: writes and appends to a read-only zone (BAh)", "commands", optional=True)
     ]
     zone_offline: Annotated[
         int,
-        Field("where there were any: reads, writes and appends of an offline zone (BBh)", "requests", optional=True),
+        Field("where there were any: reads, writes and appends of an offline zone (BBh)", "commands", optional=True),
     ]
 
 
@@ -91,6 +93,9 @@ class Zones(Section):
     ]
     closed: Annotated[int, Field("closed by the drive so that another one could be opened", "zones")]
     refused_bytes: Annotated[int, Field("of writes and appends that failed", "bytes")]
-    errors: Annotated[Failures, Field("requests that failed, by status")]
+    errors: Annotated[
+        Failures,
+        Field("commands that failed, by status; a request is cut into commands at `host.max_transfer`"),
+    ]
     states: Annotated[States, Field("zones by state at the end")]
     zrwa: Annotated[RandomWriteAreas, Field("with `ftl.zrwa_size`: random write areas", optional=True)]

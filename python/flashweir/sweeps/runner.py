@@ -63,7 +63,9 @@ def execute(
     reuse: tuple[Path, ...] = (),
     progress: Progress | None = None,
 ) -> State:
-    """Runs a sweep into its directory. Killed at any time, it can be resumed and loses no finished run.
+    """Runs a sweep into its directory.
+
+    Killed at any time, it can be resumed and loses at most the runs of its last 0.05 s.
 
     Args:
         spec: the sweep.
