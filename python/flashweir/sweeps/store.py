@@ -1,9 +1,8 @@
 """A sweep's directory: `sweep.json`, `runs.jsonl`, and `runs-NNNNN.parquet` for every thousand runs.
 
-A finished run is appended to `runs.jsonl` and synced before it counts. A full thousand is written as Parquet under a
-temporary name, renamed, and then taken out of `runs.jsonl`; a kill between the two leaves rows in both, which opening
-the directory puts right. So no appended run is lost or there twice. A kill loses at most the runs of the last 0.05 s,
-which are appended together.
+Finished runs of 0.05 s are appended to `runs.jsonl` together and synced, before they count: a kill loses at most these.
+A full thousand is written as Parquet under a temporary name, renamed, and then taken out of `runs.jsonl`; a kill
+between the two leaves rows in both, which opening the directory puts right: no appended run is lost or there twice.
 """
 
 import io
