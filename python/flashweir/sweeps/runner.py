@@ -152,10 +152,15 @@ class _Writer:
         """Writes what it has if it is time; without `soon` at once."""
         if not self._rows or (soon and not self.is_full and time.monotonic() < self._due):
             return
-        finished, self._rows = self._rows, []
-        self._store.append(finished)
-        self._state.done += len(finished)
-        self._state.failed += sum(row["error"] is not None for row in finished)
+        try:
+            self._store.append(self._rows)
+        except FlashweirError:
+            # They are not tried again on a disk that is full.
+            self._rows = []
+            raise
+        self._state.done += len(self._rows)
+        self._state.failed += sum(row["error"] is not None for row in self._rows)
+        self._rows = []
 
 
 def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: MakeBackend, reporter: _Reporter) -> None:
@@ -192,9 +197,11 @@ def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: Mak
             writer.write(soon=more or running > 0)
             reporter.tell()
     finally:
-        if backend is not None:
-            backend.close()
-        writer.write(soon=False)
+        try:
+            writer.write(soon=False)
+        finally:
+            if backend is not None:
+                backend.close()
 
 
 def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned | dict[str, Any]]:

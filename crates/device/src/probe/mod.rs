@@ -30,7 +30,7 @@ use spare::Spare;
 
 /// Smallest drive on which there is room for questions, bytes.
 const SMALLEST: u64 = 2 << 20;
-/// Cores of a controller of which no command waits for another.
+/// Cores of the firmware in the file: enough that no command waits for one.
 const CORES: u64 = 64;
 
 /// An answer.

@@ -75,7 +75,7 @@ impl<C: Content> Core<C> {
     /// True if the drive fails a request because it is read-only: one that writes or discards. With zones, a read of an offline one.
     #[inline]
     pub(crate) fn refuses(&mut self, request: &Request) -> bool {
-        if self.zones.is_some() && self.fails_offline(request) {
+        if self.takes_zone_commands() && self.fails_offline(request) {
             return true;
         }
         let refuses = self.read_only.is_some() && !matches!(request.op, Op::Read | Op::Flush);

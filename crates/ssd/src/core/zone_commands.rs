@@ -20,7 +20,7 @@ pub(crate) enum ZoneWork {
     Hold(Request),
     /// Pages of a random write area go to the flash; those that were not written are programmed without data.
     Commit(Request),
-    /// The same of the rest of a zone, which is full then.
+    /// Programs the rest of a zone, which is full then.
     Finish(Request),
     /// The rest of a zone has no data.
     Mark(Request),
@@ -57,6 +57,10 @@ impl ZoneRules {
                 Ok(vec![ZoneWork::Write(Request { op: Op::Write, lba: at * page_sectors, ..*request })])
             }
             Op::Commit => {
+                let zone_pages = u64::from(self.pages);
+                if page / zone_pages != (page + pages - 1) / zone_pages {
+                    return Err(Status::ZoneBoundary);
+                }
                 let change = self.table.commit(page + pages - 1)?;
                 counts.commits += 1;
                 Ok(Vec::from_iter(self.committed(&change, request, page_sectors)))
@@ -193,7 +197,7 @@ impl<C: Content> Core<C> {
         rules.table.read(first, last - first + 1) == Err(Status::ZoneOffline)
     }
 
-    /// The same; counts the failure.
+    /// True if a read touches an offline zone; counts it as failed.
     #[cold]
     #[inline(never)]
     pub(super) fn fails_offline(&mut self, request: &Request) -> bool {

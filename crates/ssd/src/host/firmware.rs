@@ -115,7 +115,14 @@ impl Cores {
             Op::Read => config.read_time.0,
             Op::Write | Op::Append => config.write_time.0,
             Op::Flush => config.flush_time.0,
-            _ => config.trim_time.0,
+            Op::Trim
+            | Op::Open
+            | Op::OpenZrwa
+            | Op::Commit
+            | Op::Close
+            | Op::Finish
+            | Op::Reset
+            | Op::Offline => config.trim_time.0,
         });
         config.takes_time().then(|| Self {
             busy: vec![false; config.cores as usize],

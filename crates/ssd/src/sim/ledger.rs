@@ -131,7 +131,7 @@ impl Ledger {
         let latency_ns = completion_ns - issue_ns;
         let Request { sectors, stream, op, .. } = *request;
         self.streams.record(stream, op, request.bytes(), issue_ns, completion_ns);
-        let buffered = self.buffered && (op.writes() || matches!(op, Op::Flush | Op::Finish));
+        let buffered = self.buffered && (op.writes() || matches!(op, Op::Flush | Op::Finish | Op::Commit));
         let is_followed = self.parts.is_some();
         if let Some(sums) = &mut self.parts {
             sums.add_request(op, parts, buffered, latency_ns);

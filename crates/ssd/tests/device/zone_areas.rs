@@ -106,13 +106,19 @@ fn an_area_is_refused_where_the_specification_refuses_it() {
         manage(0, Op::OpenZrwa, 2),
         pages(0, Op::Append, 0, 1),
         pages(0, Op::Commit, 32, 2),
+        pages(0, Op::Commit, 15, 2),
         pages(0, Op::OpenZrwa, 0, 128),
         write(0, 48),
         manage(0, Op::OpenZrwa, 3),
         manage(MS, Op::Reset, 0),
         manage(MS, Op::OpenZrwa, 2),
     ];
-    let failed = [(Status::InvalidField, 2), (Status::InvalidZoneOperation, 2), (Status::ZrwaUnavailable, 1)];
+    let failed = [
+        (Status::InvalidField, 2),
+        (Status::InvalidZoneOperation, 2),
+        (Status::ZrwaUnavailable, 1),
+        (Status::ZoneBoundary, 1),
+    ];
     assert_eq!(errors(&run_both(&areas(&[]), &requests).counters.zones), failed);
     let without = run_both(&with(&[]), &[manage(0, Op::OpenZrwa, 0), pages(0, Op::Commit, 0, 1)]);
     assert_eq!(errors(&without.counters.zones), [(Status::InvalidZoneOperation, 2)]);

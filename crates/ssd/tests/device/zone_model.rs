@@ -123,7 +123,7 @@ fn thirty_thousand_random_commands_to_drives_do_what_a_model_of_the_specificatio
             seen.extend(compare(&with(more), 100 * round + seed, 2000));
         }
     }
-    // A drive has no shorter appends, and ends a run at an address beyond it.
+    // The simulated drive has no limit of appends, and ends a run at an address beyond it.
     let media = [Status::LbaOutOfRange, Status::ZoneReadOnly, Status::ZoneOffline].map(Status::code);
     let all: std::collections::BTreeSet<_> =
         Status::ALL.iter().map(|status| status.code()).filter(|code| !media.contains(code)).collect();

@@ -325,7 +325,9 @@ impl Sink {
             Op::Write | Op::Append => report.writes += 1,
             Op::Trim => report.trims += 1,
             Op::Flush => report.flushes += 1,
-            _ => report.zone_commands += 1,
+            Op::Open | Op::OpenZrwa | Op::Commit | Op::Close | Op::Finish | Op::Reset | Op::Offline => {
+                report.zone_commands += 1
+            }
         }
         report.requests += u64::from(op != Op::Flush);
         if self.handed_out == 0 {

@@ -38,8 +38,8 @@ pub(in crate::ftl) struct Chosen {
 }
 
 impl PageFtl {
-    /// The full blocks of the pool that gives the next victim, in the order of the policy's index: all of them where it has none, else
-    /// the first. False if no pool has one to gain from. Blocks in SLC mode are in no pool.
+    /// The full blocks of the pool that gives the next victim, in the order of the policy's index: all of them if the policy has no
+    /// index, else only the first. False if no pool has one to gain from. Blocks in SLC mode are in no pool.
     pub(super) fn choose_pool(&self, unit: u32, chosen: &mut Chosen) -> bool {
         let (Some(division), Some(groups)) = (self.rules.division.as_ref(), self.groups.as_ref()) else {
             return false;

@@ -63,7 +63,7 @@ impl Agenda {
     #[inline]
     fn insert(&mut self, key: u128) {
         match self.near.last() {
-            // A program or an erase of a die that was idle ends after all others, and a transfer ends soon.
+            // Ends of programs and erases are mostly the latest and go last; ends of transfers come earlier.
             Some(last) if *last > key => {
                 let at = self.first + self.near[self.first..].partition_point(|before| *before < key);
                 self.near.insert(at, key);

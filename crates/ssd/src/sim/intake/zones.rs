@@ -90,12 +90,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// A page of a commit or finish, or a part of one, is in the buffer: with the data of the random write area, if it was written.
     pub(super) fn leave_area(&mut self, slot: u32, part: &PageSlice) {
         let held = self.core.held(part.lpn);
-        self.core.count_committed(held.is_some());
         if let Some(held) = held {
             self.core.content.inherit(Stage::Held(held), Stage::Buffer(slot));
-            if u64::from(part.end) == self.core.page_sectors.get() {
-                self.core.let_go(part.lpn);
-            }
+        }
+        if u64::from(part.end) == self.core.page_sectors.get() {
+            self.core.count_committed(held.is_some());
+            self.core.let_go(part.lpn);
         }
     }
 

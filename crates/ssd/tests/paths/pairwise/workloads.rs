@@ -50,6 +50,9 @@ impl Workload {
     fn to_zones(self, config: &Config, count: u64, seed: u64) -> Option<Vec<Request>> {
         let simulation = start(config, false);
         let layout = *simulation.zones()?.layout();
+        if layout.zones < 4 {
+            return None;
+        }
         let page = u64::from(simulation.geometry().page_sectors) * SECTOR_BYTES;
         let [span, zone] = [layout.size * u64::from(layout.zones), layout.size].map(|pages| pages * page);
         let own = match self {
@@ -64,7 +67,7 @@ impl Workload {
         };
         let spec = format!("zones:span={span},zone={zone},request={page},count={count},seed={seed},{own}");
         let mut requests = Vec::new();
-        let mut generator = Spec::parse(&spec).ok()?.generator();
+        let mut generator = Spec::parse(&spec).expect("a spec of zones").generator();
         while generator.read(&mut requests, 100) {}
         let (mut draw, mut time_ns) = (Draw(seed), 0);
         for (number, request) in (0_u16..).zip(&mut requests) {

@@ -97,6 +97,8 @@ pub(super) struct Zones {
     active: Vec<Active>,
     /// Sectors of each zone that can be read.
     written: Vec<u64>,
+    /// A zone, and how much of it can be read when all that is queued is done.
+    queued: Option<(usize, u64)>,
     draw: Draw,
     /// Where reads go.
     read_draw: Draw,
@@ -112,6 +114,7 @@ impl Zones {
             end: if options.finish_at == Share::ONE { options.zone_sectors } else { end },
             active: Vec::new(),
             written: vec![0; (range.sectors / options.zone_sectors) as usize],
+            queued: None,
             draw: Draw::new(seed, Purpose::Addresses),
             read_draw: Draw::new(seed, Purpose::Layout),
         }
@@ -126,8 +129,11 @@ impl Zones {
         Item { op, lba: self.start_of(zone), sectors: self.options.zone_sectors, handle: 0 }
     }
 
-    /// Begins a zone, or writes to one: a request, or a window.
+    /// Begins a zone, or writes to one: a request, or a window. All that was queued before is done.
     pub(super) fn step(&mut self, queue: &mut VecDeque<Item>) {
+        if let Some((zone, written)) = self.queued.take() {
+            self.written[zone] = written;
+        }
         if (self.active.len() as u64) < self.options.open {
             self.begin(queue);
             return;
@@ -140,7 +146,7 @@ impl Zones {
             self.write_window(&mut active, queue);
         }
         self.active[at] = active;
-        self.written[active.zone as usize] = active.written;
+        self.queued = Some((active.zone as usize, active.written));
         if active.written >= self.end {
             if active.written < self.options.zone_sectors {
                 queue.push_back(self.manage(Op::Finish, active.zone));

@@ -15,6 +15,8 @@ fn requests(spec: &str) -> Vec<Request> {
 /// Write pointers of zones of 128 sectors, by the commands; a zone that is not there is finished.
 fn follow(spec: &str, window: u64) -> BTreeMap<Op, u64> {
     let (mut pointers, mut counts, mut most) = (BTreeMap::new(), BTreeMap::new(), 0);
+    // Sectors of each zone up to which something was written.
+    let mut readable: BTreeMap<u64, u64> = BTreeMap::new();
     for request in requests(spec) {
         let (zone, end) = (request.lba / 128, request.end() - request.lba / 128 * 128);
         *counts.entry(request.op).or_insert(0) += 1;
@@ -42,7 +44,21 @@ fn follow(spec: &str, window: u64) -> BTreeMap<Op, u64> {
                 pointers.insert(zone, end);
             }
             Op::Finish => assert!(pointers.remove(&zone).is_some_and(|written| written > 0)),
-            op => assert_eq!(op, Op::Read),
+            op => {
+                assert_eq!(op, Op::Read);
+                let readable = readable.get(&zone).copied().unwrap_or(0);
+                assert!(readable == 0 || end <= readable.max(8), "{spec}: {request:?} of {readable}");
+            }
+        }
+        match request.op {
+            Op::Read => {}
+            Op::Reset => drop(readable.insert(zone, 0)),
+            Op::Finish | Op::OpenZrwa => {}
+            Op::Append => *readable.entry(zone).or_insert(0) += u64::from(request.sectors),
+            _ => {
+                let known = readable.entry(zone).or_insert(0);
+                *known = end.max(*known);
+            }
         }
         if pointers.get(&zone) == Some(&128) {
             pointers.remove(&zone);
@@ -89,6 +105,7 @@ fn specs_of_zones_print_whole_and_wrong_ones_say_why() {
         ("zones:zone=1MiB,window=2MiB", "larger than the zone, 1MiB"),
         ("zones:zone=1MiB,request=2MiB", "larger than the zone, 1MiB"),
         ("zones:zone=1MiB,finish_at=0.1", "leaves no request of a zone of 1MiB"),
+        ("zones:span=64TiB,zone=512B,request=512B", "makes more than 16777216 zones of the span"),
         ("zones:open=0", "expected a whole number from 1 to 1000"),
         ("zones:append=2", "expected a share from 0 to 1"),
         ("zones:hints=false", "zones"),
