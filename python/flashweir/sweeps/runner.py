@@ -13,7 +13,7 @@ from flashweir import _native
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.machine import machine
 from flashweir.sweeps import rows
-from flashweir.sweeps.backend import Backend
+from flashweir.sweeps.backend import Backend, Outcome
 from flashweir.sweeps.local import free_memory_bytes
 from flashweir.sweeps.points import Planned, Planner, Run, count_points, count_runs, runs
 from flashweir.sweeps.spec import SweepSpec
@@ -188,12 +188,8 @@ def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: Mak
             if backend is not None and running:
                 outcomes = backend.collect(writer.patience_s)
                 running -= len(outcomes)
-                for planned, result, error in outcomes:
-                    done = (planned.run, planned.key)
-                    if result is None:
-                        writer.add(rows.failed(spec, *done, str(error)))
-                    else:
-                        writer.add(rows.finished(spec, *done, result))
+                for outcome in outcomes:
+                    writer.add(_row_of(spec, outcome))
             writer.write(soon=more or running > 0)
             reporter.tell()
     finally:
@@ -202,6 +198,13 @@ def _run_rest(spec: SweepSpec, store: Store, planner: Planner, make_backend: Mak
         finally:
             if backend is not None:
                 backend.close()
+
+
+def _row_of(spec: SweepSpec, outcome: Outcome) -> dict[str, Any]:
+    planned, result, error = outcome
+    if result is None:
+        return rows.failed(spec, planned.run, planned.key, str(error))
+    return rows.finished(spec, planned.run, planned.key, result)
 
 
 def _todo(spec: SweepSpec, store: Store, planner: Planner) -> Iterator[Planned | dict[str, Any]]:

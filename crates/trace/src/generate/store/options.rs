@@ -6,7 +6,7 @@ use super::zones;
 use crate::{SECTOR_BYTES, TraceError, quantity};
 
 /// Most zones of a span, each of which takes memory.
-const MOST_ZONES: u64 = 1 << 24;
+const MAX_ZONES: u64 = 1 << 24;
 
 /// All that is particular to an engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,10 +148,10 @@ impl Options {
                 (log_sectors + 2 * page_sectors, "two pages beside the log")
             }
             Engine::Zones(own) => {
-                if span_sectors / own.zone_sectors > MOST_ZONES {
+                if span_sectors / own.zone_sectors > MAX_ZONES {
                     let found = quantity::format_bytes(own.zone_sectors * SECTOR_BYTES);
                     let expected =
-                        format!("makes more than {MOST_ZONES} zones of the span; expected larger ones");
+                        format!("makes more than {MAX_ZONES} zones of the span; expected larger ones");
                     return Err(bad_value("zone", &found, expected));
                 }
                 ((own.open + 1) * own.zone_sectors, "a zone more than are written at a time")
