@@ -326,7 +326,7 @@ impl Sink {
             Op::Trim => report.trims += 1,
             Op::Flush => report.flushes += 1,
             Op::Open | Op::OpenZrwa | Op::Commit | Op::Close | Op::Finish | Op::Reset | Op::Offline => {
-                report.zone_commands += 1
+                report.zone_commands += 1;
             }
         }
         report.requests += u64::from(op != Op::Flush);

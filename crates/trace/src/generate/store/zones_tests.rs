@@ -51,9 +51,10 @@ fn follow(spec: &str, window: u64) -> BTreeMap<Op, u64> {
             }
         }
         match request.op {
-            Op::Read => {}
-            Op::Reset => drop(readable.insert(zone, 0)),
-            Op::Finish | Op::OpenZrwa => {}
+            Op::Read | Op::Finish | Op::OpenZrwa => {}
+            Op::Reset => {
+                readable.insert(zone, 0);
+            }
             Op::Append => *readable.entry(zone).or_insert(0) += u64::from(request.sectors),
             _ => {
                 let known = readable.entry(zone).or_insert(0);
