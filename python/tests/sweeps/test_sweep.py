@@ -331,6 +331,7 @@ def test_a_sweep_that_never_began_is_in_nobodys_way(tmp_path: Path) -> None:
 
 def test_parts_have_the_same_columns_and_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "PART_ROWS", 6)
+    monkeypatch.setattr(runner, "BATCH", 6)
     spec = {
         **GRID,
         "workloads": {"fails": str(tmp_path / "absent.csv"), "random": "random:count=10,span=1MiB,align={align}"},
