@@ -20,7 +20,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 107] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 108] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
@@ -68,6 +68,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 107] = [
     &[DIRECT, ("gc.free_blocks", "2")],
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+    &[("ftl.kind", "fast"), DYNAMIC, ("precondition", "full"), ("dies", "2")],
     &[("ftl.kind", "bast"), ("gc.throttle", "4")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("alloc.kind", "superblock")],
