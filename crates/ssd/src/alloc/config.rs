@@ -36,12 +36,12 @@ impl AllocConfig {
     }
 
     /// Static allocation to the places that filling the drive in order gives.
-    pub(crate) fn as_filled(self) -> Self {
+    pub(crate) fn filled(&self) -> Self {
         match self {
             AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
                 AllocConfig::Striped(striped::Config { order: striped::Order::Cwdp })
             }
-            own => own,
+            own => own.clone(),
         }
     }
 

@@ -140,13 +140,11 @@ impl InBlocks {
 
     /// True if [`InBlocks::place`] finds a unit.
     pub(super) fn finds(&self, stream: u16, lpn: u64, drive: &impl AllocView) -> bool {
-        match self.locate(lpn) {
-            Some(home) => drive.admits(home.unit / self.planes),
-            None => {
-                let view = View { drive, given: &self.given, of_unit: self.of_unit };
-                self.policy.finds(stream, self.block_of(lpn).0, &view)
-            }
+        if let Some(home) = self.locate(lpn) {
+            return drive.admits(home.unit / self.planes);
         }
+        let view = View { drive, given: &self.given, of_unit: self.of_unit };
+        self.policy.finds(stream, self.block_of(lpn).0, &view)
     }
 
     pub(super) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
@@ -284,7 +282,7 @@ mod tests {
             ..Geometry::for_test(3, 2, 2, 2)
         };
         let mut places = Alloc::new(&AllocConfig::dynamic(), None, &geometry);
-        let striped = Alloc::new(&AllocConfig::dynamic().as_filled(), None, &geometry);
+        let striped = Alloc::new(&AllocConfig::dynamic().filled(), None, &geometry);
         for lpn in 0..192 {
             assert_eq!(places.place(0, lpn, &Busy(Vec::new())), striped.locate(lpn), "page {lpn}");
         }

@@ -167,7 +167,7 @@ const TABLE: [NoEffect; 24] = [
             config.ftl.maps_blocks() && config.binds_late() && is_full && config.fill >= 1.0
         },
         clear: |config| {
-            config.alloc = std::mem::take(&mut config.alloc).as_filled();
+            config.alloc = config.alloc.filled();
             config.tenants.channels = ChannelsConfig::default();
         },
     },
