@@ -85,6 +85,7 @@ const NEEDS: [(&str, &[Setting]); 133] = [
     ("sched.fair_insertion", &FLIN),
     ("sched.balance_waits", &FLIN),
     ("host.time_scale", &[("host.mode", "open")]),
+    ("host.arbitration_burst", &[("host.arbitration", "round-robin")]),
     ("host.weights", &[("host.arbitration", "weighted")]),
     ("host.iops_burst", &[("host.iops_limit", "800")]),
     ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),

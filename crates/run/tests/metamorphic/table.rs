@@ -112,6 +112,7 @@ const VALUES: [(&str, &[&str]); 194] = [
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
     ("host.time_scale", &["0.5"]),
+    ("host.arbitration_burst", &["4"]),
     ("host.weights", &["1,5"]),
     ("host.slots", &["2"]),
     ("host.iops_limit", &["800", "none,500"]),

@@ -95,6 +95,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 107] = [
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+    &[("host.arbitration", "weighted"), ("host.arbitration_burst", "4")],
     &[("host.iops_burst", "2")],
     &[("host.bytes_burst", "1MiB"), ("host.iops_limit", "900")],
     &[("host.latency_window", "1ms")],
