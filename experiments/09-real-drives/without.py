@@ -1,4 +1,4 @@
-"""Each mechanism of a fitted drive left out, the others refitted: `python without.py NAME DRIVE.toml [NAME ...]`.
+"""Each mechanism of a fitted drive left out, the others refitted: `python without.py NAME DRIVE.toml [MECHANISM ...]`.
 
 A mechanism is left out by a setting or by an end of its key's range. The other keys are then searched by the closed
 form in a region around the fitted drive, corrected by a simulation, twice; the best of the three simulated drives
@@ -9,7 +9,7 @@ counts. The program time follows from the throughput at saturation in each. Simu
 import math
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -94,14 +94,16 @@ def alternatives(drive: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-def rows(data: Measurements, drive: Mapping[str, Any]) -> Iterator[tuple[str, trials.Evaluated]]:
-    """The best drive without each mechanism that the fitted one has."""
+def rows(data: Measurements, drive: Mapping[str, Any], wanted: Sequence[str]) -> Iterator[tuple[str, trials.Evaluated]]:
+    """The best drive without each mechanism that the fitted one has, or of these the wanted ones; itself first."""
     parts = given(data)
     starts, own = space.starts(parts), alternatives(drive)
     settled = {} if "waf" not in parts else {"op_ratio": drive["op_ratio"]}
     form, task = Form(data, None, space.solved(), SEED), trials.middle(data, None, SEED)
     ratios: Mapping[str, Mapping[str, float]] = {}
     for mechanism in MECHANISMS:
+        if wanted and mechanism.name not in ("nothing", *wanted):
+            continue
         if mechanism.front_end and own[1] == "no limit":
             continue
         names = (mechanism.scheduler or own[0], mechanism.front_end or own[1])
@@ -148,9 +150,8 @@ def main(name: str, path: str, wanted: list[str]) -> None:
     drive = flat(tomllib.loads(Path(path).read_text(encoding="utf-8")))
     heads = ["without", "error", *BELOW, *(f"{metric} at saturation" for metric in AT)]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    for mechanism, one in rows(data, drive):
-        if not wanted or mechanism in wanted or mechanism == "nothing":
-            print(line(mechanism, data, one), flush=True)
+    for mechanism, one in rows(data, drive, wanted):
+        print(line(mechanism, data, one), flush=True)
 
 
 if __name__ == "__main__":
