@@ -34,12 +34,12 @@ DRIVES: Mapping[str, tuple[str, int | None, tuple[str, ...]]] = {
     ),
     "d7-p5520": (
         "solidigm-d7-p5520",
-        132,
+        240,
         (
             "Tails of writes at low load: a p99 of up to 86 us and a p99.9 of some 160 us, which fall as load grows.",
             "The first load, 9,953/s: its reads take 70 us (p50); the model has 109 us, as from the next load on.",
             "Reads of the two highest loads below saturation, whose p50 falls again; the model's goes on rising.",
-            "Latencies at saturation: p50 of 427 us (reads) and 2,151 us (writes); the model has 251 and 1,171 us.",
+            "Tails at saturation: p99 of 2,182 us (reads) and 7,036 us (writes); the model has 1,498 and 4,038 us.",
             "Hot and cold data apart: under skew its write amplification is lower than greedy collection alone.",
         ),
     ),

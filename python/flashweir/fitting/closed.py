@@ -18,7 +18,7 @@ from flashweir._native import ConfigError, FlashweirError
 from flashweir.fitting import amplification, evaluation, queues, small
 from flashweir.fitting.points import Measurements, Point, Stream, Workload
 from flashweir.fitting.space import SPREAD, Solved, by_page_type
-from flashweir.fitting.traffic import rate_of
+from flashweir.fitting.traffic import writes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -61,7 +61,7 @@ class Form:
         self._base = base
         self._seed = seed
         self._requests = full.measured.get("iops", 0.0) if full is not None else 0.0
-        self._highest = _writes(full, self._requests) if full is not None else 0.0
+        self._highest = writes(full, self._requests) if full is not None else 0.0
         self.points = [
             point
             for point in evaluation.fitted(measurements)
@@ -91,7 +91,7 @@ class Form:
         write_ns = _number(settings, "host.complete_time") + firmware_ns + _WRITE_LINK_NS
         places = np.arange(_CELLS) * _STEP_NS / 1000
         for point in self.points:
-            busy = min(1.0, _writes(point, point.value) / self._highest)
+            busy = min(1.0, writes(point, point.value) / self._highest)
             shares = (1 - busy) * starts + busy * after
             sums = np.cumsum(shares)
             load = point.value * firmware_ns / _SECOND_NS
@@ -168,16 +168,6 @@ def _amplification(base: str | None, shape: tuple[tuple[str, object], ...], seed
         except (ConfigError, FlashweirError):
             found.append((1 + spare) / (2 * spare))
     return found
-
-
-def _writes(point: Point, total: float) -> float:
-    """Writes a second of all streams at a rate of all requests."""
-    known = sum(stream.rate or 0.0 for stream in point.workload.streams)
-    writes = 0.0
-    for stream in point.workload.streams:
-        rate = rate_of(point, stream)
-        writes += stream.write * (max(0.0, total - known) if rate is None or stream.rate is None else rate)
-    return writes
 
 
 def _page(point: Point) -> int:

@@ -30,11 +30,16 @@ _FEWEST = 2
 
 @dataclass
 class Corrected:
-    """A closed form with, for one combination of alternatives, factors that make it agree with a simulation."""
+    """A closed form with, for one combination of alternatives, factors that make it agree with a simulation.
+
+    Attributes:
+        guess: values of keys that measurements say, and that a search leaves alone.
+    """
 
     form: Form
     start: space.Start
     settled: Mapping[str, object]
+    guess: Mapping[str, float] = field(default_factory=dict)
     ratios: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def error(self, places: Sequence[float]) -> float:
@@ -75,15 +80,16 @@ class Corrected:
     def search(
         self, cma: "type[CMA]", seed: int, rounds: int, begin: Places | None = None, radius: float = 1.0
     ) -> Places:
-        """The best places that CMA-ES finds, from the middle of all ranges or from a drive.
+        """The best places that CMA-ES finds, from the middle of all ranges (and guesses) or from a drive.
 
         Args:
             begin: the drive, whose keys that the form knows no effect of stay as they are.
             radius: how far other keys go from it at most, as a share of their ranges.
         """
         count = len(self.start.keys)
-        best: Places = (0.5,) * count if begin is None else begin
-        held = set() if begin is None else set(self.unseen(begin))
+        best = self._first() if begin is None else begin
+        held = {at for at, key in enumerate(self.start.keys) if key.name in self.guess}
+        held = held if begin is None else set(self.unseen(begin))
         free = [at for at in range(count) if at not in held]
         if len(free) < _FEWEST:
             return best
@@ -101,6 +107,10 @@ class Corrected:
                 lowest = min(errors)
                 best = drives[errors.index(lowest)]
         return best
+
+    def _first(self) -> Places:
+        guess = self.guess
+        return tuple(key.place(guess[key.name]) if key.name in guess else 0.5 for key in self.start.keys)
 
     def _settings(self, places: Sequence[float]) -> dict[str, object]:
         return self.start.drive(places) | dict(self.settled)

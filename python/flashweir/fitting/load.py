@@ -47,6 +47,8 @@ class Effort:
 
 QUICK = Effort(samples=1_200, requests=20_000)
 MIDDLE = Effort(samples=1_500, requests=30_000)
+# Waits in the queues of a thread whose share of turns is nearly used up differ by a quarter between runs of 20,000.
+LONG = Effort(samples=1_200, requests=80_000, saturated=80_000)
 FINE = Effort(samples=4_000, requests=80_000)
 FULL = Effort(samples=20_000, requests=400_000, saturated=150_000)
 

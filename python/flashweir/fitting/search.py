@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError
-from flashweir.fitting import amplification, ensemble, space, trials
+from flashweir.fitting import amplification, ensemble, frontend, space, trials
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected, moved
 from flashweir.fitting.points import Measurements
@@ -52,8 +52,8 @@ _SMALLER = 0.3
 _ALONE, _EVERY = 0.12, 6
 # Error within which another combination goes on beside the best: assumed.
 _CLOSE = 0.03
-# Places of a limit of the front end.
-_PLACES = (0.05, 0.25, 0.45, 0.6, 0.75, 0.9)
+# Times that the limit of a front end is mended.
+_MENDED = 2
 # Drives among which longer simulations decide.
 _FINAL = 4
 # Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
@@ -92,7 +92,7 @@ class Search:
         self._kept = Kept(self.kept)
         self._budget = budget
         self._ends = None if limit_s is None else time.monotonic() + limit_s
-        self._starts = space.starts(_given(self.measurements))
+        self._starts = space.starts(given(self.measurements))
         self._settled = _settled(self.measurements, self.base, self.seed)
         with Workers() as self._workers:
             try:
@@ -110,13 +110,11 @@ class Search:
 
     def _form(self, cma: "type[CMA]", form: Form) -> None:
         """Finds of the closed form for every combination but the front ends, then the front end of the best."""
-        groups: dict[tuple[str, ...], space.Start] = {}
-        for start in self._starts:
-            groups.setdefault(start.names[:-1], start)
+        guess = frontend.guess(self.measurements)
         finds: list[tuple[Corrected, tuple[float, ...], float]] = []
-        for start in groups.values():
+        for start in frontend.begins(self.measurements, self._starts):
             for turn in range(_BEGINS):
-                corrected = Corrected(form, start, self._settled)
+                corrected = Corrected(form, start, self._settled, guess)
                 finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
         for go_on in _CORRECTIONS:
             if len(self.trials) >= _EXCHANGE * self._budget:
@@ -168,20 +166,19 @@ class Search:
                 radius[names] = min(_RADIUS, radius[names] * (_WIDER if after < before else _NARROWER))
 
     def _front_end(self, best: Trial) -> None:
-        """The drive with other front ends, of which the saturated load decides."""
-        known = {key.name: place for key, place in zip(best.start.keys, best.places, strict=True)}
-        pending: list[Place] = []
-        for start in self._starts:
-            if start.names[:-1] == best.start.names[:-1] and start.names != best.start.names:
-                new = [key.name for key in start.keys if key.name not in known]
-                pending += [
-                    (start, tuple(known.get(key.name, place) for key in start.keys))
-                    for place in (_PLACES if new else (0.5,))
-                ]
+        """The drive with all front ends, of which the saturated load decides."""
+        pending = frontend.others(self.measurements, best, self._starts)
         task = trials.saturation(self.measurements, self.base, self.seed)
         if not task.points or not pending:
             return
-        made = sorted(self._evaluated(task, pending), key=lambda trial: trial.error)
+        made = self._evaluated(task, pending)
+        for _ in range(_MENDED):
+            one = min(made, key=lambda trial: trial.error)
+            places = frontend.mended(self.measurements, one)
+            if places is None or any((one.start, places) == (other.start, other.places) for other in made):
+                break
+            made += self._evaluated(task, [(one.start, places)])
+        made = sorted(made, key=lambda trial: trial.error)
         self._batch([(trial.start, trial.places) for trial in made[:_GO_ON]])
 
     def _look(self) -> None:
@@ -305,7 +302,7 @@ def _settled(measurements: Measurements, base: str | None, seed: int) -> dict[st
     return found
 
 
-def _given(measurements: Measurements) -> list[str]:
+def given(measurements: Measurements) -> list[str]:
     """Parts of measurements that settle keys or give them an effect."""
     found = ["raw"] if measurements.raw and measurements.capacity else []
     sizes = {point.workload.size for point in measurements.points}

@@ -52,6 +52,16 @@ def rate_of(point: Point, stream: Stream) -> float | None:
     return max(0.0, point.value - sum(other.rate or 0.0 for other in point.workload.streams))
 
 
+def writes(point: Point, total: float) -> float:
+    """Writes a second of all streams at a rate of all requests."""
+    known = sum(stream.rate or 0.0 for stream in point.workload.streams)
+    found = 0.0
+    for stream in point.workload.streams:
+        rate = rate_of(point, stream)
+        found += stream.write * (max(0.0, total - known) if rate is None or stream.rate is None else rate)
+    return found
+
+
 class Source:
     """Requests of a point, without end. The same seed gives the same requests, whatever the drive does.
 

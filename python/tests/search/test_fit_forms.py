@@ -93,7 +93,7 @@ def test_a_search_stays_near_and_leaves_keys_alone_that_the_form_does_not_know(t
     begin = tuple({"chips": 0.1}.get(key.name, 0.4) for key in start.keys)
     corrected = Corrected(found, start, {"op_ratio": 0.3})
     names = [key.name for key in start.keys]
-    assert [names[at] for at in corrected.unseen(begin)] == ["host.slots"]
+    assert [names[at] for at in corrected.unseen(begin)] == ["host.slots", "host.arbitration_burst"]
     after = corrected.search(cma, 1, 5, begin, 0.03)
     assert corrected.error(after) < corrected.error(begin)
     assert after[names.index("host.slots")] == begin[names.index("host.slots")]
@@ -172,9 +172,9 @@ def test_every_key_is_varied_by_a_small_step_before_any_by_a_larger_one(
 
 def test_a_search_by_the_closed_form_is_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cmaes")
-    for name, value in (("_BEGINS", 1), ("_ROUNDS", 4), ("_CORRECTIONS", (2, 1)), ("_FINAL", 1), ("_PLACES", (0.5,))):
+    for name, value in (("_BEGINS", 1), ("_ROUNDS", 4), ("_CORRECTIONS", (2, 1)), ("_FINAL", 1), ("_MENDED", 1)):
         monkeypatch.setattr(search, name, value)
-    for name in ("MIDDLE", "FINE"):
+    for name in ("MIDDLE", "LONG", "FINE"):
         monkeypatch.setattr(load, name, SHORT)
     path = written(tmp_path, "m.toml", LARGE[LARGE.index("[latency") :])
     first = fit(path, output=tmp_path / "a.toml", budget=6, seed=3, effort=SHORT)

@@ -37,8 +37,16 @@ def test_drives_without_slow_writes_have_no_such_mode(script: ModuleType) -> Non
     assert {one.slow_share for one in script.modes("pe8110")[:-2]} == {0.0}
 
 
+def test_places_fill_in_as_long_as_they_are_full(script: ModuleType) -> None:
+    assert script.parts(2000.0, 2600.0, 4000.0) is None
+    # An eighth fast, half evenly up to 4 ms (three quarters of these up to 3 ms), the others 4 ms.
+    assert script.parts(3000.0, 2500.0, 4000.0) == pytest.approx((0.125, 0.5, 0.375))
+    by_load = {round(one.writes): one.parts for one in script.modes("7450-max") if one.parts is not None}
+    assert by_load[89161] == pytest.approx((0.44, 0.28, 0.28), abs=0.01)
+
+
 def test_the_table(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     script.main("7450-max")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 13
-    assert "| 79,248 | 74,998 | 0.99 | 0.98 | 30% |" in lines
+    assert "| 79,248 | 74,998 | 0.99 | 0.98 | 30% | - |" in lines

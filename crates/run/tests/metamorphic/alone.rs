@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 133] = [
+const NEEDS: [(&str, &[Setting]); 134] = [
     ("ageing.max_retired", &[AGED[0], AGED[1], AGED[3], ROOM, ("ageing.retire", "2")]),
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
@@ -85,6 +85,7 @@ const NEEDS: [(&str, &[Setting]); 133] = [
     ("sched.fair_insertion", &FLIN),
     ("sched.balance_waits", &FLIN),
     ("host.time_scale", &[("host.mode", "open")]),
+    ("host.arbitration_burst", &[("host.arbitration", "round-robin")]),
     ("host.weights", &[("host.arbitration", "weighted")]),
     ("host.iops_burst", &[("host.iops_limit", "800")]),
     ("host.bytes_burst", &[("host.bytes_limit", "4MiB")]),

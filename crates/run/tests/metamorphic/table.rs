@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 194] = [
+const VALUES: [(&str, &[&str]); 195] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
@@ -112,6 +112,7 @@ const VALUES: [(&str, &[&str]); 194] = [
     ("buffer.bytes", &["16KiB", "64KiB"]),
     ("host.queue_depth", &["4"]),
     ("host.time_scale", &["0.5"]),
+    ("host.arbitration_burst", &["4"]),
     ("host.weights", &["1,5"]),
     ("host.slots", &["2"]),
     ("host.iops_limit", &["800", "none,500"]),

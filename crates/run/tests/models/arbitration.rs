@@ -40,6 +40,8 @@ pub(crate) struct Drive {
     pub(crate) write: u64,
     pub(crate) slots: usize,
     pub(crate) arbitration: Arbitration,
+    /// Requests of a tenant in a row, with round robin.
+    pub(crate) burst: usize,
     /// Powers of two, so that virtual times are exact.
     pub(crate) weights: Vec<u64>,
 }
@@ -69,6 +71,8 @@ struct Host<'a> {
     /// The virtual time of the one that went last, before it went.
     now: u64,
     first: usize,
+    /// With round robin: the tenant of the last request, and the requests that it may have in a row yet.
+    turn: (usize, usize),
 }
 
 impl Host<'_> {
@@ -88,7 +92,16 @@ impl Host<'_> {
         let tenant = match self.drive.arbitration {
             // Numbers are in the order of arrival.
             Arbitration::Arrival => around.min_by_key(|tenant| self.tenants[*tenant].waiting[0])?,
-            Arbitration::RoundRobin => around.min_by_key(|_| 0)?,
+            Arbitration::RoundRobin => {
+                let (tenant, left) = self.turn;
+                let goes_on = left > 0 && ready(&tenant);
+                self.turn = if goes_on {
+                    (tenant, left - 1)
+                } else {
+                    (around.min_by_key(|_| 0)?, self.drive.burst - 1)
+                };
+                self.turn.0
+            }
             Arbitration::Weighted | Arbitration::Fair => {
                 around.min_by_key(|tenant| self.tenants[*tenant].virtual_time)?
             }
@@ -113,7 +126,7 @@ impl Host<'_> {
 pub(crate) fn serve(drive: &Drive, requests: &[Request]) -> Vec<Served> {
     let count = 1 + requests.iter().map(|request| request.tenant).max().unwrap_or(0);
     let tenants = (0..count).map(|_| Tenant::default()).collect();
-    let mut host = Host { drive, tenants, now: 0, first: 0 };
+    let mut host = Host { drive, tenants, now: 0, first: 0, turn: (0, 0) };
     let mut free_at = vec![0; drive.dies as usize];
     let mut served = vec![Served::default(); requests.len()];
     let mut under_way: Vec<usize> = Vec::new();

@@ -21,11 +21,13 @@ fn drives() -> impl Strategy<Value = Drive> {
         Arbitration::Fair,
     ]);
     let weights = prop::sample::select(vec![vec![1], vec![4, 2, 1], vec![1, 8]]);
-    (1..4u64, 1..5usize, arbitration, weights).prop_map(|(dies, slots, arbitration, weights)| {
-        // Starts of tenants that come back are rounded to whole ns: with equal weights there is nothing to round.
-        let weights = if arbitration == Arbitration::Weighted { weights } else { vec![1] };
-        Drive { dies, read: READ_NS, write: PROGRAM_NS, slots, arbitration, weights }
-    })
+    (1..4u64, 1..5usize, arbitration, weights, 1..4usize).prop_map(
+        |(dies, slots, arbitration, weights, burst)| {
+            // Starts of tenants that come back are rounded to whole ns: with equal weights there is nothing to round.
+            let weights = if arbitration == Arbitration::Weighted { weights } else { vec![1] };
+            Drive { dies, read: READ_NS, write: PROGRAM_NS, slots, arbitration, burst, weights }
+        },
+    )
 }
 
 /// Requests whose times are few, so that many of them fall on the end of another one.
@@ -76,7 +78,7 @@ fn simulation(drive: &Drive, closed: bool, engine: &str) -> Simulation {
         Arbitration::Fair => "fair",
     };
     let weights = drive.weights.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-    let (channels, slots) = (drive.dies.to_string(), drive.slots.to_string());
+    let (channels, slots, burst) = (drive.dies.to_string(), drive.slots.to_string(), drive.burst.to_string());
     let mode = if closed {
         [("host.mode", "closed"), ("host.queue_depth", &slots)]
     } else {
@@ -95,6 +97,7 @@ fn simulation(drive: &Drive, closed: bool, engine: &str) -> Simulation {
         ("precondition", "full"),
         ("engine", engine),
         ("host.arbitration", name),
+        ("host.arbitration_burst", &burst),
         ("host.weights", &weights),
     ];
     let layer = Layer::from_assignments("test", settings.into_iter().chain(mode));

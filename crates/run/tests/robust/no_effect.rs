@@ -20,7 +20,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 108] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 109] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
@@ -96,6 +96,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 108] = [
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
     &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
+    &[("host.arbitration", "weighted"), ("host.arbitration_burst", "4")],
     &[("host.iops_burst", "2")],
     &[("host.bytes_burst", "1MiB"), ("host.iops_limit", "900")],
     &[("host.latency_window", "1ms")],

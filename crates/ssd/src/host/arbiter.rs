@@ -1,6 +1,6 @@
 //! Arbitration: the tenant whose request enters the drive next, of those that have one waiting at the host.
 //!
-//! *Round robin* goes around, one request each. *Weighted* and *fair* keep a virtual time for each tenant: what it was
+//! *Round robin* goes around, one request each, or `burst` of each (NVMe's arbitration burst). *Weighted* and *fair* keep a virtual time for each tenant: what it was
 //! given, divided by its weight. The tenant that is furthest behind goes next; of several, the one whose turn comes
 //! first going around. Service is counted in requests (weighted: a smooth weighted round robin, not the rounds of
 //! credits of NVMe) or flash time as it is charged (fair). A tenant that comes back after it had no requests starts at
@@ -23,7 +23,7 @@ pub enum Arbitration {
     /// No arbitration: requests enter in the order of the workload, which is that of their times where it has any.
     #[default]
     Arrival,
-    /// One request of each tenant in turn.
+    /// One request of each tenant in turn, or as many as `host.arbitration_burst`.
     RoundRobin,
     /// Requests in proportion to `host.weights`.
     Weighted,
@@ -66,13 +66,27 @@ pub(crate) struct Arbiter {
     tenants: Vec<Tenant>,
     /// Whose turn comes first among those that are equally far.
     next: usize,
+    /// Requests of one tenant that round robin takes before the next one's turn.
+    burst: u32,
+    /// Of these, those that tenant `next` has had in a row.
+    taken: u32,
     /// The tenant that went last, as it was before: the virtual time of the drive. Those that are not urgent first.
     latest: [Option<Tenant>; 2],
 }
 
 impl Arbiter {
-    pub(crate) fn new(arbitration: Arbitration, weights: &Weights) -> Self {
-        Self { arbitration, weights: weights.clone(), tenants: Vec::new(), next: 0, latest: [None; 2] }
+    /// `burst` acts with round robin alone.
+    pub(crate) fn new(arbitration: Arbitration, weights: &Weights, burst: u32) -> Self {
+        let burst = if arbitration == Arbitration::RoundRobin { burst } else { 1 };
+        Self {
+            arbitration,
+            weights: weights.clone(),
+            tenants: Vec::new(),
+            next: 0,
+            burst,
+            taken: 0,
+            latest: [None; 2],
+        }
     }
 
     /// True if it depends on the drive's work for the requests before.
@@ -118,11 +132,21 @@ impl Arbiter {
         }
         let picked = picked?;
         self.latest[usize::from(self.tenants[picked].urgent)] = Some(self.tenants[picked]);
-        self.next = picked + 1;
+        self.take_turn(picked);
         if self.arbitration == Arbitration::Weighted {
             self.tenants[picked].given += REQUEST;
         }
         Some(picked)
+    }
+
+    /// A request of a tenant goes: the next turn is its own until its burst has gone.
+    fn take_turn(&mut self, picked: usize) {
+        self.taken = if self.taken > 0 && picked == self.next { self.taken + 1 } else { 1 };
+        self.next = picked;
+        if self.taken >= self.burst {
+            self.taken = 0;
+            self.next = picked + 1;
+        }
     }
 
     /// Adds the flash time that a tenant was charged since this was done last. It is less than before where the time seen was that

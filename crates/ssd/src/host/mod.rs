@@ -71,6 +71,10 @@ pub struct HostConfig {
     pub mode: HostMode,
     /// Tenant that goes next, where requests of several wait.
     pub arbitration: Arbitration,
+    /// Requests of a tenant (with `host.queues`: of a queue) that round robin takes in a row before the next one's turn, as far as
+    /// they wait: the arbitration burst of NVMe.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub arbitration_burst: u32,
     /// Weights of the tenants (with `host.queues`: of the queues) by number, such as "4,2,1" or "urgent,2,1"; 1 for those not named.
     /// Who is urgent goes before all others. For `weighted` and `fair`.
     pub weights: Weights,
@@ -118,6 +122,7 @@ impl Default for HostConfig {
         Self {
             mode: HostMode::Closed(closed::Config::default()),
             arbitration: Arbitration::default(),
+            arbitration_burst: 1,
             weights: Weights::default(),
             iops_limit: PerTenant::default(),
             iops_burst: PerTenant::default(),
@@ -199,7 +204,8 @@ impl HostConfig {
 
     /// Arbiter of the queues, if there is one.
     pub(crate) fn arbiter(&self) -> Option<Arbiter> {
-        (self.arbitration != Arbitration::Arrival).then(|| Arbiter::new(self.arbitration, &self.weights))
+        (self.arbitration != Arbitration::Arrival)
+            .then(|| Arbiter::new(self.arbitration, &self.weights, self.arbitration_burst))
     }
 
     /// The arbiter that the caller of a closed loop is to ask, if any.

@@ -39,7 +39,7 @@ struct Host {
 
 impl Host {
     fn new(arbitration: Arbitration, text: &str, costs: &[u64]) -> Self {
-        let arbiter = Arbiter::new(arbitration, &weights(text));
+        let arbiter = Arbiter::new(arbitration, &weights(text), 1);
         Self { arbiter, flash_time: FlashTime::default(), costs: costs.to_vec() }
     }
 
@@ -70,6 +70,24 @@ fn round_robin_goes_around_and_leaves_out_who_has_nothing() {
     assert_eq!(host.picks(3), [2, 0, 2]);
     host.set(&[]);
     assert_eq!(host.arbiter.pick(&host.flash_time), None);
+}
+
+#[test]
+fn a_burst_of_each_goes_before_the_next_ones_turn_and_no_more_than_wait() {
+    let mut host = Host::new(Arbitration::RoundRobin, "1", &[1, 1, 1]);
+    host.arbiter = Arbiter::new(Arbitration::RoundRobin, &weights("1"), 3);
+    host.set(&[0, 1, 2]);
+    assert_eq!(host.picks(8), [0, 0, 0, 1, 1, 1, 2, 2]);
+    // The rest of a turn is lost by who has no more.
+    host.set(&[0, 1]);
+    assert_eq!(host.picks(4), [0, 0, 0, 1]);
+    host.set(&[0, 1, 2]);
+    assert_eq!(host.picks(6), [1, 1, 2, 2, 2, 0]);
+    // A tenant that is alone goes on, burst after burst.
+    host.set(&[0]);
+    assert_eq!(host.picks(4), [0, 0, 0, 0]);
+    host.set(&[0, 1]);
+    assert_eq!(host.picks(4), [0, 1, 1, 1]);
 }
 
 #[test]

@@ -33,6 +33,20 @@ fn who_arrives_as_a_slot_becomes_free_is_asked_too() {
 }
 
 #[test]
+fn a_burst_of_a_tenant_goes_before_the_other_ones() {
+    let settings = [
+        ("host.slots", "1"),
+        ("host.arbitration", "round-robin"),
+        ("host.arbitration_burst", "2"),
+        ("precondition", "full"),
+    ];
+    let other = |page| of(1, read(0, page));
+    let requests = [read(0, 0), read(0, 1), read(0, 2), other(3), other(4), other(5)];
+    let ends = [1, 2, 5, 3, 4, 6].map(|place| place * ONE);
+    assert_eq!(run(&settings, &requests).completions(), ends);
+}
+
+#[test]
 fn requests_that_take_no_time_leave_their_slot_at_once() {
     let settings = [("host.slots", "1"), ("host.arbitration", "fair")];
     let outcome =

@@ -10,7 +10,7 @@ fn has_queues(config: &Config) -> bool {
     config.firmware.takes_time() || config.host.queue_entries.0.is_some()
 }
 
-pub(super) const HOST: [NoEffect; 9] = [
+pub(super) const HOST: [NoEffect; 10] = [
     NoEffect {
         keys: "host.arbitration, host.mode=open, host.slots=none, host.queue_entries=none, firmware.*_time=0",
         reason: "the drive takes every request when it comes, so none waits for another one",
@@ -19,6 +19,14 @@ pub(super) const HOST: [NoEffect; 9] = [
             never_waits && !has_queues(config) && config.host.arbitration != Arbitration::Arrival
         },
         clear: |config| config.host.arbitration = Arbitration::Arrival,
+    },
+    NoEffect {
+        keys: "host.arbitration_burst, host.arbitration",
+        reason: "only round robin takes bursts",
+        applies: |config| {
+            config.host.arbitration != Arbitration::RoundRobin && config.host.arbitration_burst != 1
+        },
+        clear: |config| config.host.arbitration_burst = 1,
     },
     NoEffect {
         keys: "host.weights, host.arbitration",

@@ -31,7 +31,7 @@ const NOT_DRAWN: [(&str, &str); 10] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 97] = [
+const VALUES: [(&str, &[&str]); 98] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -85,6 +85,7 @@ const VALUES: [(&str, &[&str]); 97] = [
     ("sched.priorities", &["none", "2", "1,4", "3,2"]),
     ("sched.protected_start", &["0", "0.1", "0.6"]),
     ("sched.protected_end", &["0", "0.2", "1"]),
+    ("host.arbitration_burst", &["1", "2", "7"]),
     ("host.weights", &["1", "1,3", "urgent,1"]),
     ("host.iops_limit", &["none", "3000", "none,20000"]),
     ("host.iops_burst", &["none", "2", "1,7"]),
