@@ -51,7 +51,7 @@ use pending::Pending;
 pub use retire::{ReadOnly, Spare};
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
-pub(crate) use zone_commands::ZoneWork;
+pub(crate) use zone_commands::{ZoneStep, ZoneWork};
 use zones::ZoneRules;
 
 /// Requests that are looked up together.
