@@ -126,7 +126,7 @@ impl<C: Content> Core<C> {
         let shape = superblocks.as_ref().map(|superblocks| superblocks.shape(&geometry));
         let shape = shape.as_ref().unwrap_or(&geometry);
         let alloc = if config.ftl.is_zoned() {
-            Alloc::of_zones(&config.alloc, shape)
+            Alloc::of_zones(&config.alloc, config.ftl.maps_zones_dynamically(), shape)
         } else {
             Alloc::new(&config.alloc, tenants, shape)
         };

@@ -20,10 +20,11 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 107] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 108] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
+    &[ZONES, ("ftl.zone_map", "dynamic")],
     &[ZONES, ("ftl.zrwa_size", "8KiB")],
     &[ZONES, ("ftl.host", "none"), ("ftl.zrwa_resources", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],

@@ -88,9 +88,13 @@ impl<C: Content> Core<C> {
         let last = rules.held.pages.range(first..end).next_back();
         let data = last.map_or(first, |(lpn, _)| lpn + 1);
         let programmed = if rules.finish == Finish::Mark { data } else { end };
-        if data < end
-            && let Some(home) = self.alloc.locate(data)
-        {
+        let marks = programmed < end;
+        let zones = self.alloc.zoned()?;
+        let home = if programmed > first { Some(zones.bind(first)) } else { zones.locate(first) };
+        if let Some(home) = home.filter(|_| data < end) {
+            if marks {
+                zones.fill(home);
+            }
             self.ftl.end_zone(home, (data % pages) as u32);
         }
         let sectors = ((programmed - first) * page_sectors) as u32;

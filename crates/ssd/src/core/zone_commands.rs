@@ -237,7 +237,37 @@ impl<C: Content> Core<C> {
         let place = |zone: u32| self.alloc.locate(u64::from(zone) * pages);
         if let Some(zone) = (0..zones).find(|zone| place(*zone) == Some(of_block)) {
             let has_data = rules.table.report()[zone as usize].state != ZoneState::Empty;
-            rules.table.fail(zone, has_data);
+            // With dynamic mapping an empty zone waits for its reset only, and has another block then.
+            let is_dynamic = self.alloc.zoned().is_some_and(|zones| zones.is_dynamic());
+            if has_data || !is_dynamic {
+                rules.table.fail(zone, has_data);
+            }
+        }
+        if let Some(zones) = self.alloc.zoned() {
+            zones.wear_out(unit, block);
+        }
+        self.fail_zones_without_blocks();
+    }
+
+    /// A page of a zone has been forgotten, in a reset: with the last one the zone gives its block back, if the mapping is dynamic.
+    pub(super) fn free_zone(&mut self, lpn: u64) {
+        if self.alloc.zoned().is_some_and(|zones| zones.forget(lpn)) {
+            self.fail_zones_without_blocks();
+        }
+    }
+
+    /// Takes empty zones offline, the last ones first, as long as there are more than good blocks for them. If all are opened
+    /// already, a zone gets a worn block.
+    fn fail_zones_without_blocks(&mut self) {
+        let (Some(zones), Some(rules)) = (self.alloc.zoned(), &mut self.zones) else { return };
+        while zones.is_short() {
+            let pages = u64::from(rules.pages);
+            let free = |zone: &u32| zones.locate(u64::from(*zone) * pages).is_none();
+            let report = rules.table.report();
+            let is_empty = |zone: &u32| report[*zone as usize].state == ZoneState::Empty && free(zone);
+            let Some(zone) = (0..rules.table.layout().zones).rev().find(is_empty) else { return };
+            rules.table.fail(zone, false);
+            zones.fail();
         }
     }
 }

@@ -53,6 +53,11 @@ impl FtlConfig {
         self.is_zoned() && self.zones().is_some_and(|zones| zones.zrwa_size.0 > 0)
     }
 
+    /// True if zones get their dies when they are written.
+    pub(crate) fn maps_zones_dynamically(&self) -> bool {
+        self.is_zoned() && self.zones().is_some_and(|zones| zones.zone_map == zones::ZoneMap::Dynamic)
+    }
+
     /// The zones of the drive, if it has any.
     pub(crate) fn zones(&self) -> Option<&zones::Config> {
         if let FtlConfig::Zones(own) = self { Some(own) } else { None }

@@ -19,7 +19,10 @@ fn of_zones(settings: &Settings, host: &str) -> Option<Settings> {
     }
     let unit = settings.iter().find(|(key, _)| *key == "ftl.map_unit").filter(|_| host == "log");
     let unit = unit.map(|(_, value)| ("ftl.log_unit", value.clone()));
-    let own = [("ftl.kind", "zones"), ("ftl.host", host), ("ftl.separate", "none")];
+    let is_dynamic = host == "none" && settings.len().is_multiple_of(2);
+    let map = if is_dynamic { "dynamic" } else { "static" };
+    let own =
+        [("ftl.kind", "zones"), ("ftl.host", host), ("ftl.separate", "none"), ("ftl.zone_map", map)];
     let own = own.map(|(key, value)| (key, value.to_owned()));
     let kept = settings.iter().filter(|(key, _)| !key.starts_with("ftl.")).cloned();
     Some(kept.chain(own).chain(unit).collect())
