@@ -81,7 +81,7 @@ impl<C: Content> Core<C> {
         }
         steps.iter().try_for_each(|step| match step {
             ZoneStep::Hold(own) => {
-                self.hold(Untimed.serving(), own);
+                self.hold(0, Untimed.serving(), own);
                 Ok(())
             }
             ZoneStep::Commit(own) => self.commit(0, NOBODY, own, &mut Untimed),

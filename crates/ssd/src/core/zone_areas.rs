@@ -41,13 +41,13 @@ impl Held {
 
 impl<C: Content> Core<C> {
     /// The host writes pages, in a request with this number, that stay in the random write area of their zone.
-    pub(crate) fn hold(&mut self, number: u64, request: &Request) {
+    pub(crate) fn hold(&mut self, now_ns: u64, number: u64, request: &Request) {
         for part in self.parts(request) {
             self.counters.host_pages_written += self.flash_pages(part);
             let Some(rules) = &mut self.zones else { return };
             let (held, again) = rules.held.put(part.lpn);
             self.counters.zones.rewritten_pages += u64::from(again);
-            self.content.stage(Stage::Held(held), number, part.lpn, part.first..part.end);
+            self.content.hold(now_ns, held, number, part.lpn, part.first..part.end);
         }
     }
 

@@ -83,7 +83,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn do_now(&mut self, tag: u32, number: u64, step: &ZoneStep) -> Result<(), RunError> {
         let now = self.array.now_ns();
         match step {
-            ZoneStep::Hold(pages) => self.core.hold(number, pages),
+            ZoneStep::Hold(pages) => self.core.hold(now, number, pages),
             ZoneStep::Commit(pages) => self.core.commit(now, tag, pages, &mut self.array)?,
             ZoneStep::Finish(rest) => {
                 if let Some(pages) = self.core.end_zone(rest) {
@@ -119,7 +119,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         while let Some(step) = self.zoned.next(tag) {
             let mut then = None;
             match step {
-                ZoneStep::Hold(pages) => self.core.hold(number, &pages),
+                ZoneStep::Hold(pages) => self.core.hold(self.array.now_ns(), number, &pages),
                 ZoneStep::Commit(pages) => {
                     if !self.enter_buffer(tag, &pages, true)? {
                         return Ok(false);
