@@ -248,12 +248,13 @@ impl Versions {
         }
     }
 
-    /// A page that was there before the run, in order or in place of a stale page.
+    /// A page that was there before the run, behind those that are there or in place of a stale page. What is passed over was
+    /// there as well.
     fn lay(&mut self, unit: u32, ppn: u32, version: u32) {
         let (block, page) = (ppn / self.pages_per_block, ppn % self.pages_per_block);
         let at = u64::from(unit) * (self.unit_pages / u64::from(self.pages_per_block)) + u64::from(block);
         if page >= value_or_nothing(self.programmed.get(at)) {
-            self.check_order(unit, ppn);
+            self.programmed.set(at, page + 1);
         }
         for sector in 0..self.sectors {
             let at = self.physical(unit, ppn) + sector;

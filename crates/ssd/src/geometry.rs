@@ -37,6 +37,9 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Pages of flash of a block that are side by side: 1, and of superblocks those of a row that hold data.
     pub row_pages: u32,
+    /// Pages of flash of a block after which the next one lies on the same die again: 1, and of superblocks those of a row that hold
+    /// data, times the rows in which parity is on different dies.
+    pub turn_pages: u32,
     /// Logical pages of a unit: its share of the capacity, rounded up to whole pages, or blocks where data blocks are mapped.
     pub unit_logical_pages: u64,
     /// Good blocks of the drive, those held back included. Without bad ones units have the same number or one more
@@ -241,6 +244,7 @@ impl Geometry {
             page_sectors: 8,
             pages_per_block: 4,
             row_pages: 1,
+            turn_pages: 1,
             unit_logical_pages: 64,
             blocks: 20 * u64::from(channels * chips * dies * planes),
             bad_blocks: Box::default(),

@@ -69,6 +69,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 108] = [
     &[DIRECT, ("gc.free_blocks", "2")],
     &[("fill", "0.9"), ("precondition", "empty")],
     &[("ftl.kind", "fast"), ("gc.victim", "fifo")],
+    &[("ftl.kind", "fast"), DYNAMIC, ("precondition", "full"), ("dies", "2")],
     &[("ftl.kind", "bast"), ("gc.throttle", "4")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("units", "synchronized")],
     &[STEP, ("gc.planner", "cycle-stealing"), ("alloc.kind", "superblock")],

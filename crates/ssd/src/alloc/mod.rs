@@ -5,7 +5,9 @@
 //! allocation is computed. Dynamic allocation binds a page when it is dispatched and remembers the unit. Nothing here
 //! moves data: collection stays inside a unit.
 
+mod config;
 mod dynamic;
+mod in_blocks;
 mod in_sets;
 mod striped;
 mod superblock;
@@ -13,110 +15,19 @@ mod turns;
 mod zone_map;
 mod zoned;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use config::AllocConfig;
 pub(crate) use dynamic::Dynamic;
+pub(crate) use in_blocks::InBlocks;
 pub(crate) use in_sets::InSets;
 use in_sets::Within;
 pub(crate) use striped::Striped;
 pub(crate) use superblock::Superblocks;
 pub(crate) use zoned::Zoned;
 
-use crate::error::ConfigError;
 use crate::geometry::Geometry;
-use crate::tenants::{Allocation, Placing};
-
-/// Parallel unit of a logical page.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum AllocConfig {
-    /// By the digits of the logical page number (static allocation); with `tenants.channels` over those of the tenant's group.
-    Striped(striped::Config),
-    /// To whichever channel is idle (SSDsim's dynamic allocation). Needs events.
-    Dynamic(dynamic::Config),
-    /// To idle channels of the tenant's group if that mostly writes, by the logical page number over them if it mostly
-    /// reads (SSD-keeper's hybrid page allocator). Needs events, and `tenants.channels`.
-    Hybrid(in_sets::Config),
-    /// In turn over the dies of an open superblock: a block of each of a set of dies, written, collected and erased as one.
-    Superblock(superblock::Config),
-}
-
-impl Default for AllocConfig {
-    fn default() -> Self {
-        AllocConfig::Striped(striped::Config::default())
-    }
-}
-
-impl AllocConfig {
-    /// Dynamic allocation without settings.
-    pub(crate) fn dynamic() -> Self {
-        AllocConfig::Dynamic(dynamic::Config::default())
-    }
-
-    /// Why the policy can't do with busy-until times, if it can't.
-    pub(crate) fn needs_events(&self, by_tenant: bool) -> Option<&'static str> {
-        match self {
-            AllocConfig::Striped(_) if by_tenant => {
-                Some("a page for which the channels of its tenant have no room waits for an idle one")
-            }
-            AllocConfig::Striped(_) | AllocConfig::Superblock(_) => None,
-            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
-                Some("dynamic allocation waits for an idle channel")
-            }
-        }
-    }
-
-    /// Key that has no effect on this geometry, with the reason: another order or mode than the default gives the same
-    /// placement.
-    pub(crate) fn inert_on(&self, geometry: &Geometry) -> Option<(&'static str, String)> {
-        match self {
-            AllocConfig::Striped(config) => striped::inert_on(config, geometry),
-            AllocConfig::Dynamic(config) => dynamic::inert_on(config, geometry),
-            AllocConfig::Hybrid(_) => None,
-            AllocConfig::Superblock(config) => superblock::inert_on(config, geometry),
-        }
-    }
-
-    /// The superblocks of a drive, if it has any.
-    pub(crate) fn superblocks(&self, geometry: &Geometry) -> Result<Option<Superblocks>, ConfigError> {
-        let AllocConfig::Superblock(config) = self else { return Ok(None) };
-        Superblocks::new(config, geometry).map(Some)
-    }
-
-    /// Data pages for each page of parity; 0 without.
-    pub(crate) fn parity(&self) -> u32 {
-        if let AllocConfig::Superblock(config) = self { config.parity } else { 0 }
-    }
-
-    /// True if pages go to superblocks.
-    pub fn has_superblocks(&self) -> bool {
-        matches!(self, AllocConfig::Superblock(_))
-    }
-
-    /// True if one superblock spans all of so many dies.
-    pub(crate) fn is_one_set_of(&self, dies: u32) -> bool {
-        matches!(self, AllocConfig::Superblock(own) if own.superblock_dies.0.is_none_or(|of_set| of_set == dies))
-    }
-
-    /// True if pages are bound to a unit when they are dispatched, `by_tenant` if that depends on whose they are.
-    pub(crate) fn binds_late(&self, by_tenant: bool) -> bool {
-        match self {
-            AllocConfig::Striped(_) => by_tenant,
-            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => true,
-            AllocConfig::Superblock(_) => false,
-        }
-    }
-
-    /// Placement of pages on the channels of their tenant's group.
-    pub(crate) fn placing(&self) -> Placing {
-        match self {
-            AllocConfig::Striped(_) => Placing::Address,
-            AllocConfig::Hybrid(_) => Placing::Hybrid,
-            AllocConfig::Dynamic(_) | AllocConfig::Superblock(_) => Placing::Dynamic,
-        }
-    }
-}
+use crate::tenants::Allocation;
 
 /// Where a logical page is mapped: the unit, and the key of its entry in that unit's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +61,8 @@ pub(crate) enum Alloc {
     InSets(InSets),
     /// See [`Superblocks`]: pages of flash are striped over sets of dies. The unit of a [`Home`] is such a set.
     Superblock(Striped),
+    /// See [`InBlocks`].
+    InBlocks(InBlocks),
     /// See [`Zoned`]: zones lie on units, or sets of dies, by number or as they are written.
     Zoned(Zoned),
 }
@@ -158,6 +71,16 @@ impl Alloc {
     /// `tenants`: how many tenants there are, if their pages go to channels of their groups. `geometry`: with superblocks that of
     /// the translation layer.
     pub(crate) fn new(config: &AllocConfig, tenants: Option<u16>, geometry: &Geometry) -> Self {
+        if geometry.maps_blocks && config.binds_late(tenants.is_some()) {
+            return Alloc::InBlocks(InBlocks::new(geometry, |of_blocks| {
+                Self::of_pages(config, tenants, of_blocks)
+            }));
+        }
+        Self::of_pages(config, tenants, geometry)
+    }
+
+    /// One that is asked for every page.
+    fn of_pages(config: &AllocConfig, tenants: Option<u16>, geometry: &Geometry) -> Self {
         match (config, tenants) {
             (AllocConfig::Striped(config), None) => Alloc::Striped(Striped::new(config, geometry)),
             (AllocConfig::Striped(config), Some(tenants)) => {
@@ -192,6 +115,7 @@ impl Alloc {
             Alloc::Zoned(zones) => zones.units(),
             Alloc::Dynamic(_) => 1,
             Alloc::InSets(sets) => sets.tenants().into(),
+            Alloc::InBlocks(blocks) => blocks.queues(geometry),
         }
     }
 
@@ -209,6 +133,7 @@ impl Alloc {
             }
             Alloc::Dynamic(_) => (0, lpn),
             Alloc::InSets(_) => (stream.into(), lpn),
+            Alloc::InBlocks(blocks) => blocks.queue_of(stream, lpn),
         }
     }
 
@@ -219,21 +144,29 @@ impl Alloc {
 
     /// Gives tenants' pages other channels from now on.
     pub(crate) fn allocate(&mut self, allocation: &Allocation) {
-        if let Alloc::InSets(sets) = self {
-            sets.allocate(allocation);
+        match self {
+            Alloc::InSets(sets) => sets.allocate(allocation),
+            Alloc::InBlocks(blocks) => blocks.policy_mut().allocate(allocation),
+            _ => {}
         }
     }
 
     /// Forgets what was counted so far.
     pub(crate) fn forget_counts(&mut self) {
-        if let Alloc::InSets(sets) = self {
-            sets.spilled = 0;
+        match self {
+            Alloc::InSets(sets) => sets.spilled = 0,
+            Alloc::InBlocks(blocks) => blocks.policy_mut().forget_counts(),
+            _ => {}
         }
     }
 
-    /// Pages that went to another group's channels for want of room.
+    /// Pages, or data blocks, that went to another group's channels for want of room.
     pub(crate) fn spilled(&self) -> u64 {
-        if let Alloc::InSets(sets) = self { sets.spilled } else { 0 }
+        match self {
+            Alloc::InSets(sets) => sets.spilled,
+            Alloc::InBlocks(blocks) => blocks.policy().spilled(),
+            _ => 0,
+        }
     }
 
     /// Pages that wait for a unit queue up by class: where one can't be placed, no other of its class can.
@@ -242,6 +175,7 @@ impl Alloc {
             Alloc::Striped(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => 0,
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).unwrap_or(0),
             Alloc::InSets(sets) => sets.class_of(stream, lpn),
+            Alloc::InBlocks(blocks) => blocks.class_of(stream, lpn),
         }
     }
 
@@ -261,12 +195,22 @@ impl Alloc {
                 dynamic.fixed_channel(lpn).is_none_or(|channel| channel == geometry.channel_of(unit))
             }
             Alloc::InSets(sets) => sets.may_take(stream, lpn, unit, has_room),
+            Alloc::InBlocks(blocks) => blocks.may_take(stream, lpn, unit, geometry, has_room),
         }
     }
 
-    /// True if one map, indexed by LPN, serves all units.
+    /// True if pages get their unit when they are written: of a page map one serves all units then, indexed by LPN.
     pub(crate) fn shares_map(&self) -> bool {
-        matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_))
+        matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_) | Alloc::InBlocks(_))
+    }
+
+    /// Where a page belongs that is written to a unit which may take it.
+    pub(crate) fn home_in(&self, lpn: u64, unit: u32) -> Home {
+        if let Alloc::InBlocks(blocks) = self {
+            blocks.home_in(lpn, unit)
+        } else {
+            Home { unit, key: lpn as u32 }
+        }
     }
 
     /// Where the current version of `lpn` is, if it can be anywhere.
@@ -283,6 +227,7 @@ impl Alloc {
             Alloc::Zoned(zones) => zones.locate(lpn),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
             Alloc::InSets(sets) => sets.locate(lpn),
+            Alloc::InBlocks(blocks) => blocks.locate(lpn),
         }
     }
 
@@ -291,7 +236,7 @@ impl Alloc {
         match self {
             Alloc::Striped(striped) => Some(geometry.channel_of(striped.home(lpn).unit)),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn),
-            Alloc::InSets(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => None,
+            Alloc::InSets(_) | Alloc::InBlocks(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => None,
         }
     }
 
@@ -303,6 +248,7 @@ impl Alloc {
             Alloc::Zoned(zones) => Some(zones.bind(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.lay(lpn, has_room),
             Alloc::InSets(sets) => sets.lay(lpn, has_room),
+            Alloc::InBlocks(blocks) => blocks.lay(lpn, has_room),
         }
     }
 
@@ -324,6 +270,7 @@ impl Alloc {
             Alloc::Zoned(zones) => Some(zones.bind(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
             Alloc::InSets(sets) => sets.place(stream, lpn, view),
+            Alloc::InBlocks(blocks) => blocks.place(stream, lpn, view),
         }
     }
 
@@ -333,6 +280,7 @@ impl Alloc {
             Alloc::Striped(_) | Alloc::Superblock(_) | Alloc::Zoned(_) => true,
             Alloc::Dynamic(dynamic) => dynamic.finds(lpn, view),
             Alloc::InSets(sets) => sets.finds(stream, lpn, view),
+            Alloc::InBlocks(blocks) => blocks.finds(stream, lpn, view),
         }
     }
 
@@ -353,6 +301,7 @@ impl Alloc {
             Alloc::Dynamic(_) if geometry.total_dies() == 1 => Some(0),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).filter(|_| alone),
             Alloc::InSets(sets) => sets.only_die(stream, lpn, has_room),
+            Alloc::InBlocks(blocks) => blocks.only_die(stream, lpn, geometry, has_room),
         }
     }
 
@@ -363,6 +312,7 @@ impl Alloc {
             Alloc::Zoned(zones) => zones.bind(lpn),
             Alloc::Dynamic(dynamic) => dynamic.assign(lpn, unit),
             Alloc::InSets(sets) => sets.assign(lpn, unit),
+            Alloc::InBlocks(blocks) => blocks.assign(lpn, unit),
         }
     }
 
@@ -373,6 +323,7 @@ impl Alloc {
             Alloc::Zoned(zones) => Alloc::Zoned(zones.clone()),
             Alloc::Dynamic(dynamic) => Alloc::Dynamic(dynamic.snapshot()),
             Alloc::InSets(sets) => Alloc::InSets(sets.snapshot()),
+            Alloc::InBlocks(blocks) => Alloc::InBlocks(blocks.snapshot()),
         }
     }
 }

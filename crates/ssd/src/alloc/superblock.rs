@@ -171,6 +171,7 @@ impl Superblocks {
             planes: 1,
             pages_per_block: (self.block.get() * self.per_page.get()) as u32,
             row_pages: self.row.get() as u32,
+            turn_pages: self.row.get() as u32 * self.stripe.max(1),
             unit_logical_pages: geometry.unit_logical_pages * u64::from(self.members),
             blocks: blocks.iter().sum(),
             bad_blocks: if all { Box::default() } else { missing.into() },

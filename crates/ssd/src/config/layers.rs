@@ -64,7 +64,9 @@ impl Layer {
         assignments: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         let value = |text: &str| {
-            serde_json::from_str::<Value>(text)
+            // JSON has no number that begins with its point.
+            let text_or_fraction = if text.starts_with('.') { format!("0{text}") } else { text.into() };
+            serde_json::from_str::<Value>(&text_or_fraction)
                 .ok()
                 .filter(|value| value.is_number() || value.is_boolean())
                 .unwrap_or_else(|| Value::String(text.into()))
@@ -302,6 +304,12 @@ mod tests {
         let result =
             serde_json::json!({"version": "0", "requests": 1, "config": to_value(&config)}).to_string();
         assert_eq!(config, resolve(&[Layer::from_text("result", &result).expect("json")]).expect("legal"));
+    }
+
+    #[test]
+    fn a_fraction_may_begin_with_its_point() {
+        assert_eq!(resolve_sets(&[("op_ratio", ".15")]), resolve_sets(&[("op_ratio", "0.15")]));
+        assert!(resolve_sets(&[("op_ratio", ".")]).is_err() && resolve_sets(&[("op_ratio", ".1x")]).is_err());
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn writes_one_by_one(config: &Config) -> bool {
     config.buffer.ack == Ack::Flash && config.is_one_at_a_time() && !is_cut
 }
 
-const TABLE: [NoEffect; 23] = [
+const TABLE: [NoEffect; 24] = [
     NoEffect {
         keys: "buffer.bytes, page, ftl.map_unit",
         reason: "a buffer smaller than a page, or a mapping unit, holds none",
@@ -158,6 +158,18 @@ const TABLE: [NoEffect; 23] = [
         reason: "a log is collected from its oldest block on, into the one block kept erased",
         applies: |config| config.ftl.maps_blocks() && *config != without_victims(config),
         clear: |config| *config = without_victims(config),
+    },
+    NoEffect {
+        keys: "alloc.kind=dynamic or hybrid, tenants.channels, ftl.kind that maps blocks, precondition=full or steady, fill=1",
+        reason: "data blocks have had their units since the drive was filled",
+        applies: |config| {
+            let is_full = matches!(config.precondition, Precondition::Full | Precondition::Steady);
+            config.ftl.maps_blocks() && config.binds_late() && is_full && config.fill >= 1.0
+        },
+        clear: |config| {
+            config.alloc = config.alloc.filled();
+            config.tenants.channels = ChannelsConfig::default();
+        },
     },
     NoEffect {
         keys: "gc.throttle, ftl.kind",

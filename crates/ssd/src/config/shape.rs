@@ -59,6 +59,7 @@ impl Geometry {
             page_sectors: page_sectors * bound_pages * mapped_pages / units_per_page,
             pages_per_block: config.pages_per_block * units_per_page / mapped_pages,
             row_pages: 1,
+            turn_pages: 1,
             unit_logical_pages,
             blocks: frame.blocks_of(config, unit_logical_pages),
             bad_blocks: Box::default(),

@@ -10,7 +10,7 @@ use crate::geometry::Geometry;
 pub(super) struct Erased {
     free: Vec<u32>,
     /// Blocks opened by pages that were there before the run, and that no command has counted.
-    owed: Vec<u8>,
+    owed: Vec<u32>,
     /// Blocks of each unit.
     blocks: u32,
     #[serde(with = "crate::raw")]
@@ -47,16 +47,18 @@ impl Erased {
     #[inline]
     pub(super) fn open(&mut self, unit: u32, block: u32) -> u8 {
         let open = &mut self.open[(unit * self.blocks + block) as usize];
-        let mut opens = u8::from(!std::mem::replace(open, true));
-        opens = opens.saturating_add(std::mem::take(&mut self.owed[unit as usize]));
-        self.free[unit as usize] -= u32::from(opens);
-        opens
+        let opens = u32::from(!std::mem::replace(open, true));
+        let owed = &mut self.owed[unit as usize];
+        let counted = (*owed).min(u32::from(u8::MAX) - opens);
+        *owed -= counted;
+        self.free[unit as usize] -= opens + counted;
+        (opens + counted) as u8
     }
 
     /// As [`Erased::open`], where no command is made for the page.
     pub(super) fn owe(&mut self, unit: u32, block: u32) {
         let open = &mut self.open[(unit * self.blocks + block) as usize];
-        self.owed[unit as usize] += u8::from(!std::mem::replace(open, true));
+        self.owed[unit as usize] += u32::from(!std::mem::replace(open, true));
     }
 
     /// An erased block is retired.

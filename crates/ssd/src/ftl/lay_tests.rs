@@ -26,11 +26,16 @@ struct Drive {
 
 impl Drive {
     fn new(settings: &[(&str, &str)], seed: u64, steps: bool) -> Option<Self> {
+        Self::with_turn(settings, 1, seed, steps)
+    }
+
+    /// As a superblock of so many pages of flash from one die to the same one.
+    fn with_turn(settings: &[(&str, &str)], turn: u32, seed: u64, steps: bool) -> Option<Self> {
         let capacity = (PAGES * 512).to_string();
         let shape = [("channels", "1"), ("page", "512"), ("capacity", capacity.as_str())];
         let layers = [&shape, settings].map(|part| Layer::from_assignments("test", part.to_vec()));
         let config = resolve(&layers).ok()?;
-        let geometry = Geometry::new(&config).ok()?;
+        let geometry = Geometry { turn_pages: turn, ..Geometry::new(&config).ok()? };
         let logical = geometry.unit_logical_pages as usize;
         Some(Self {
             ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, false, seed),
@@ -132,7 +137,8 @@ fn a_drive_that_is_read_everywhere_never_runs_out_of_space() {
                         ];
                         let log = ftl != "page" && ftl != "dftl";
                         let settings = if log { &settings[..3] } else { &settings[..] };
-                        let Some(mut drive) = Drive::new(settings, seed, steps) else { continue };
+                        let turn = if log { 1 } else { 1 + seed as u32 % 3 };
+                        let Some(mut drive) = Drive::with_turn(settings, turn, seed, steps) else { continue };
                         drives += 1;
                         let keys = drive.there.len() as u64 / keys;
                         for number in 0..1200 {
@@ -174,7 +180,8 @@ fn mapping_units_of_old_data_always_find_room() {
                         ("gc.free_blocks", held_back),
                         ("gc.frontiers", frontiers),
                     ];
-                    let Some(mut drive) = Drive::new(&settings, seed, steps) else { continue };
+                    let turn = 1 + seed as u32 % 3;
+                    let Some(mut drive) = Drive::with_turn(&settings, turn, seed, steps) else { continue };
                     drives += 1;
                     let keys = drive.there.len() as u64;
                     for number in 0..1200 {

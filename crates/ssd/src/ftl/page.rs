@@ -23,6 +23,7 @@ use crate::gc::victim::{Division, Victim, VictimView};
 use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bound, Bytes};
 use groups::Groups;
+use laid::Laid;
 use slc::Slc;
 use steps::Steps;
 
@@ -93,7 +94,7 @@ pub(super) struct Unit {
     open: u32,
     pub(super) collected: Frontier,
     /// Takes pages that were there before the run (`lay.rs`).
-    pub(super) laid: Frontier,
+    pub(super) laid: Laid,
     /// Block at which the last stale page was found that such a page took.
     searched: u32,
     /// Erased blocks held back for a map on flash, beside those of pages.
@@ -129,6 +130,8 @@ pub(super) struct Rules {
     pub(super) pages_per_block: Divisor,
     /// Mapping units in a page of flash.
     pub(super) per_page: u32,
+    /// Pages of flash after which the next one lies on the same die again.
+    turn: u32,
     /// Valid mapping units of a block from which on moving them gains no page of flash.
     usable: u32,
     pub(super) words_per_block: usize,
@@ -188,7 +191,7 @@ impl PageFtl {
                 host: Frontier { block: 0, next: pages_per_block },
                 open: 0,
                 collected: Frontier { block: 0, next: pages_per_block },
-                laid: Frontier { block: NO_BLOCK, next: pages_per_block },
+                laid: Laid::new(pages_per_block),
                 searched: 0,
                 beside: 0,
                 writes: 0,
@@ -212,6 +215,7 @@ impl PageFtl {
                 shared_map,
                 pages_per_block: Divisor::new(pages_per_block.into()),
                 per_page: geometry.units_per_page,
+                turn: geometry.turn_pages.min(pages_per_block / geometry.units_per_page).max(1),
                 usable: usable as u32,
                 words_per_block,
                 victim,
@@ -364,6 +368,7 @@ impl Unit {
             blocks: self.blocks.clone(),
             valid_bits: self.valid_bits.clone(),
             steps: self.steps.clone(),
+            laid: self.laid.clone(),
             ..*self
         }
     }
@@ -374,6 +379,7 @@ mod chain;
 mod collect;
 pub(super) mod fold;
 pub(in crate::ftl) mod groups;
+mod laid;
 mod lay;
 mod overdue;
 mod pack;

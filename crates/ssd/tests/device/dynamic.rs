@@ -36,6 +36,20 @@ fn the_old_version_is_read_before_the_new_one_is_programmed_elsewhere() {
     );
 }
 
+#[test]
+fn a_data_block_goes_to_an_idle_channel_and_its_pages_stay_there() {
+    // Pages 0, 2, 4 and 6 are a data block, and the odd ones another.
+    let settings = [("channels", "2"), ("alloc.kind", "dynamic"), ("ftl.kind", "fast"), ("op_ratio", "1")];
+    let requests = [write(0, 1), write(0, 3), write(0, 0), write(2 * WRITE, 2)];
+    let outcome = run(&settings, &requests);
+    let dies: Vec<_> = outcome.commands.iter().map(|command| (command.1, command.3)).collect();
+    assert_eq!(
+        dies,
+        [(0, 0), (1, 0), (0, WRITE), (1, 2 * WRITE)],
+        "page 3 waits for page 1, and page 0 for nobody"
+    );
+}
+
 /// The read of a page, ns.
 const FETCH: u64 = READ + TRANSFER;
 

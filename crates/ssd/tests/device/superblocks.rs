@@ -50,6 +50,27 @@ fn parity_is_programmed_with_the_last_page_of_its_stripe() {
     assert_eq!((counters.host.programs, counters.parity_programs, counters.flash().programs), (4, 1, 5));
 }
 
+#[test]
+fn what_is_read_first_lies_on_the_die_where_a_full_drive_has_it() {
+    for more in [
+        &[] as &[Setting],
+        &[("alloc.superblock_dies", "2")],
+        &[("alloc.parity", "3")],
+        &[("ftl.map_unit", "1KiB")],
+        &[("ftl.map_unit", "1KiB"), ("alloc.parity", "1")],
+    ] {
+        // Pages of one die more than others to begin with: 0, 4, 8.
+        let numbers = (0..128).step_by(4).chain((0..128).map(|number| number * 37 % 128));
+        let reads: Vec<_> = (1..).zip(numbers).map(|(at, number)| read(at * 1_000_000, number)).collect();
+        let dies = ["full", "on-read"].map(|state| {
+            let outcome = run_both(&with(&[more, &[("precondition", state)]].concat()), &reads);
+            let of_data = outcome.commands.into_iter().filter(|(kind, ..)| *kind == Read);
+            of_data.map(|(_, die, ..)| die).collect::<Vec<_>>()
+        });
+        assert_eq!(dies[0], dies[1], "{more:?}");
+    }
+}
+
 /// Kind, die, pages, start and end.
 type Command = (flashweir_ssd::CommandKind, u32, u32, u64, u64);
 

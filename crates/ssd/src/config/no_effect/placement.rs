@@ -27,8 +27,8 @@ pub(super) const PLACEMENT: [NoEffect; 8] = [
         clear: |config| config.gc.frontiers = GcConfig::default().frontiers,
     },
     NoEffect {
-        keys: "gc.victims_of=group, ftl.classifier, ftl.groups, ftl.isolated",
-        reason: "ftl.classifier makes one group, or is age-groups, which chooses its own victims",
+        keys: "gc.victims_of=group, ftl.classifier, ftl.groups, ftl.isolated, ftl.separate",
+        reason: "ftl.classifier makes one group, as zones without ftl.separate=handles do, or is age-groups, which chooses its own victims",
         applies: |config| config.gc.victims_of == VictimsOf::Group && pools(config) == 1,
         clear: |config| config.gc.victims_of = VictimsOf::All,
     },

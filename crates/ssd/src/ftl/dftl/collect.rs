@@ -31,7 +31,7 @@ impl Dftl {
     pub(super) fn is_short(&self, unit: u32, past: bool) -> bool {
         let (free, reserve) = (self.free(unit), self.reserve(unit));
         let data = &self.page.units[unit as usize];
-        let data = past && data.host.next.min(data.laid.next) == self.rules.pages_per_block;
+        let data = past && data.host.next.min(data.laid.open.next) == self.rules.pages_per_block;
         // A write may first have to write an entry back.
         free < reserve + u64::from(data) + u64::from(self.needs_map_block(unit))
     }
@@ -207,7 +207,7 @@ impl Dftl {
                 ops.opened(unit);
                 return Ok(());
             }
-            if free >= reserve && self.page.take_laid(unit) {
+            if free >= reserve && self.page.take_laid(unit, ops) {
                 return Ok(());
             }
             levels &= self.collect(unit, levels, true, ops)?;

@@ -181,7 +181,7 @@ impl Dftl {
     fn takes_page(&self, unit: u32) -> bool {
         let (free, reserve) = (self.free(unit), self.reserve(unit));
         let state = &self.page.units[unit as usize];
-        let has_page = state.host.next.min(state.laid.next) < self.rules.pages_per_block;
+        let has_page = state.host.next.min(state.laid.open.next) < self.rules.pages_per_block;
         free > reserve || free == reserve && has_page
     }
 }

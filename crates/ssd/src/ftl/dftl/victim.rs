@@ -148,7 +148,7 @@ impl Dftl {
             return self.page.some_block_gains(unit);
         }
         let state = &self.page.units[unit as usize];
-        let frontiers = [state.host, state.laid, state.collected, self.units[unit as usize].frontier];
+        let frontiers = [state.host, state.laid.open, state.collected, self.units[unit as usize].frontier];
         let written: u64 = frontiers
             .iter()
             .filter(|frontier| frontier.next < self.rules.pages_per_block)

@@ -26,7 +26,7 @@ impl PageFtl {
                 self.opened_block(unit, block, false);
                 return Ok(());
             }
-            if self.take_laid(unit) {
+            if self.take_laid(unit, ops) {
                 return Ok(());
             }
             if self.is_collecting(unit) {
@@ -139,7 +139,7 @@ impl PageFtl {
         let unit = &self.units[unit as usize];
         let pages_per_block = self.rules.pages_per_block.get();
         let frontiers =
-            [Some(unit.host), Some(unit.laid), self.rules.two_frontiers.then_some(unit.collected)];
+            [Some(unit.host), Some(unit.laid.open), self.rules.two_frontiers.then_some(unit.collected)];
         let open =
             frontiers.into_iter().flatten().filter(|frontier| u64::from(frontier.next) < pages_per_block);
         let in_open: u64 = open.map(|frontier| u64::from(unit.blocks.valid(frontier.block))).sum();

@@ -152,7 +152,7 @@ impl PageFtl {
     /// True if a main block can be opened, or one of old data taken, without a collection.
     fn opens_main(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        state.blocks.free() > self.rules.held_back || !self.rules.is_full(state.laid)
+        state.blocks.free() > self.rules.held_back || !self.rules.is_full(state.laid.open)
     }
 
     /// Moves valid pages of the block, from `from` on, into the next page of flash of the host's open block. Of several

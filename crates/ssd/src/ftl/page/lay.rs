@@ -1,6 +1,6 @@
 //! Pages that were there before the run. They take room when they are first read (`precondition=on-read`), and no time.
 //!
-//! They have an open block of their own, so that old data is not mixed with what the host writes. The host takes that block
+//! They have an open block of their own (`laid.rs`), so that old data is not mixed with what the host writes. The host takes that block
 //! over before its unit collects, so a block of old data never costs a collection. Without an erased block to open, a page takes the place
 //! of a stale one: had it been there, that one would have been collected before. Nothing is moved and nothing erased.
 //!
@@ -18,7 +18,7 @@ impl PageFtl {
         if self.lay_apart(home, self.rules.held_back.saturating_sub(waiting), ops) {
             return true;
         }
-        let found = self.stale_page(home.unit).or_else(|| self.stale_page_of_victim(home.unit));
+        let found = self.stale_page(home).or_else(|| self.stale_page_of_victim(home.unit));
         let found = found.or_else(|| self.next_of_host(home.unit, ops));
         let found = found.or_else(|| self.page_of_emptied(home.unit));
         let Some(ppn) = found else { return self.lay_after_fold(home, ops) };
@@ -37,7 +37,8 @@ impl PageFtl {
 
     /// As [`PageFtl::lay`] in the block of old data, which is opened if more than `kept` blocks are erased.
     pub(in crate::ftl) fn lay_apart(&mut self, home: Home, kept: u64, ops: &mut Ops) -> bool {
-        let Some(ppn) = self.next_laid(home.unit, kept, ops) else { return false };
+        let unit = &mut self.units[home.unit as usize];
+        let Some(ppn) = unit.next_laid(&self.rules, (home.unit, home.key), kept, ops) else { return false };
         self.hold(home, ppn);
         ops.laid(home.unit, ppn, false);
         true
@@ -57,34 +58,17 @@ impl PageFtl {
     }
 
     /// The host goes on in the open block of old data, if there is one. Returns whether there is.
-    pub(in crate::ftl) fn take_laid(&mut self, unit: u32) -> bool {
+    pub(in crate::ftl) fn take_laid(&mut self, unit: u32, ops: &mut Ops) -> bool {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &mut self.units[unit as usize];
-        if state.laid.next == pages_per_block {
-            return false;
-        }
-        state.host = std::mem::replace(&mut state.laid, Frontier { block: NO_BLOCK, next: pages_per_block });
+        let Some(open) = state.close_laid(&self.rules, unit, ops) else { return false };
+        state.host = open;
         (state.host, _) = state.pad(&self.rules, state.host);
         state.host.next < pages_per_block
     }
 
-    /// The next page of the block of old data, which is opened if need be.
-    fn next_laid(&mut self, unit: u32, kept: u64, ops: &mut Ops) -> Option<u32> {
-        let pages_per_block = self.rules.pages_per_block.get() as u32;
-        let state = &mut self.units[unit as usize];
-        if state.laid.next == pages_per_block {
-            let opens = state.blocks.free() > kept;
-            let block = opens.then(|| state.blocks.take_free(self.rules.least_worn_first))??;
-            state.laid = Frontier { block, next: 0 };
-            ops.opened(unit);
-        }
-        let Frontier { block, next } = state.laid;
-        state.laid.next += 1;
-        Some(block * pages_per_block + next)
-    }
-
-    /// A stale page of a full block: of the one that had one last, or the next one.
-    fn stale_page(&mut self, unit: u32) -> Option<u32> {
+    /// A stale page of a full block: of the one that had one last, or the next one. There one at the page's place in a turn, if any.
+    fn stale_page(&mut self, Home { unit, key }: Home) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
         let count = state.blocks.count() as u32;
@@ -95,7 +79,7 @@ impl PageFtl {
         let from = state.searched;
         let block = (from..count).chain(0..from).find(has_one)?;
         self.units[unit as usize].searched = block;
-        self.first_stale(unit, block)
+        self.stale_in_turn(unit, block, key).or_else(|| self.first_stale(unit, block))
     }
 
     /// A stale page of the victim of a collection, if what is valid there still fits into the block that it goes to.
@@ -145,6 +129,19 @@ impl PageFtl {
         self.first_stale(unit, block)
     }
 
+    /// The first stale page of a block at the place of a key in a turn.
+    fn stale_in_turn(&self, unit: u32, block: u32, key: u32) -> Option<u32> {
+        if self.rules.turn == 1 {
+            return None;
+        }
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let bits = &self.units[unit as usize].valid_bits[block as usize * self.rules.words_per_block..];
+        let place = self.rules.place_in_turn(key);
+        let of_place = (0..pages_per_block).filter(|page| self.rules.is_at(place, *page));
+        let mut stale = of_place.filter(|page| bits[(page >> 6) as usize] & (1 << (page & 63)) == 0);
+        Some(block * pages_per_block + stale.next()?)
+    }
+
     /// The first stale page of a block that has one.
     fn first_stale(&self, unit: u32, block: u32) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
@@ -171,9 +168,9 @@ impl PageFtl {
             unit.blocks.add_valid(block, 1);
             if unit.steps.victim == Some(block) || page + 1 < pages_per_block {
                 // Neither is complete.
-            } else if unit.laid.block == block {
+            } else if unit.laid.open.block == block {
                 unit.blocks.fill_oldest(block);
-                unit.laid.block = NO_BLOCK;
+                unit.laid.open.block = NO_BLOCK;
             } else {
                 unit.blocks.fill(block, unit.writes);
             }

@@ -147,10 +147,10 @@ impl PageFtl {
     pub(super) fn retire_open(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         state.retire_host(&self.rules);
-        let frontier = state.laid;
+        let frontier = state.laid.open;
         if u64::from(frontier.next) < self.rules.pages_per_block.get() && self.rules.is_full(frontier) {
             state.blocks.fill_oldest(frontier.block);
-            state.laid = Frontier { block: super::NO_BLOCK, next: self.rules.pages_per_block.get() as u32 };
+            state.laid.close(self.rules.pages_per_block.get() as u32);
         }
     }
 }

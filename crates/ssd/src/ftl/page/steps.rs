@@ -34,7 +34,7 @@ impl PageFtl {
     pub(in crate::ftl) fn must_collect(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
         let free = state.blocks.free();
-        let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid);
+        let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid.open);
         let full = full || self.some_group_is_full(unit, false);
         if self.slc.is_some() && free >= self.rules.held_back {
             let main_is_full = full && free == self.rules.held_back;

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::{Kind, PAGE_TAG, Stations};
-use crate::alloc::Home;
 use crate::buffer::WriteBuffer;
 use crate::content::Content;
 use crate::error::RunError;
@@ -72,8 +71,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// True if a unit must collect before it can take a page.
     pub(super) fn must_collect_late(&self, unit: u32, slot: u32) -> bool {
         let Some(buffer) = self.buffer.as_ref() else { return false };
-        let home = Home { unit, key: buffer.lpn(slot) as u32 };
-        self.core.ftl.must_collect(home)
+        self.core.ftl.must_collect(self.core.alloc.home_in(buffer.lpn(slot), unit))
     }
 
     /// Writes pages to a station, at most one a unit; of mapping units, as many as it takes.
