@@ -24,6 +24,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 109] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
+    &[ZONES, ("ftl.zone_map", "dynamic")],
     &[ZONES, ("ftl.zrwa_size", "8KiB")],
     &[ZONES, ("ftl.host", "none"), ("ftl.zrwa_resources", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],

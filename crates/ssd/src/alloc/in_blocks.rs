@@ -77,10 +77,13 @@ impl InBlocks {
         self.units.get() as u32 + self.policy.queues(geometry)
     }
 
-    pub(super) fn queue_of(&self, stream: u16, lpn: u64) -> (u32, u64) {
+    pub(super) fn queue_of(&mut self, stream: u16, lpn: u64) -> (u32, u64) {
         match self.locate(lpn) {
             Some(home) => (home.unit, home.key.into()),
-            None => (self.units.get() as u32 + self.policy.queue_of(stream, self.block_of(lpn).0).0, lpn),
+            None => {
+                let block = self.block_of(lpn).0;
+                (self.units.get() as u32 + self.policy.queue_of(stream, block).0, lpn)
+            }
         }
     }
 
