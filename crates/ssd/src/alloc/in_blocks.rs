@@ -78,13 +78,11 @@ impl InBlocks {
     }
 
     pub(super) fn queue_of(&mut self, stream: u16, lpn: u64) -> (u32, u64) {
-        match self.locate(lpn) {
-            Some(home) => (home.unit, home.key.into()),
-            None => {
-                let block = self.block_of(lpn).0;
-                (self.units.get() as u32 + self.policy.queue_of(stream, block).0, lpn)
-            }
+        if let Some(home) = self.locate(lpn) {
+            return (home.unit, home.key.into());
         }
+        let block = self.block_of(lpn).0;
+        (self.units.get() as u32 + self.policy.queue_of(stream, block).0, lpn)
     }
 
     /// Pages with a unit don't wait for another one.
