@@ -49,6 +49,7 @@ use gather::Share;
 use issue::Made;
 use pending::Pending;
 pub use retire::{ReadOnly, Spare};
+pub(crate) use serve::Cycle;
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
 pub(crate) use zone_commands::{ZoneStep, ZoneWork};

@@ -81,7 +81,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 110] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
-    &[("tenants.turns", "shortest")],
+    &[("tenants.turns", "shortest"), DYNAMIC, DEPTH, ("gc.planner", "cycle-filling")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), DEPTH],
     &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],

@@ -38,8 +38,11 @@ impl AllocView for View<'_> {
     fn die_is_idle(&self, die: u32) -> bool {
         self.drive.die_is_idle(die)
     }
-    fn admits(&self, die: u32) -> bool {
-        self.drive.admits(die)
+    fn admits(&self, unit: u32) -> bool {
+        self.drive.admits(unit)
+    }
+    fn is_taken(&self, unit: u32) -> bool {
+        self.drive.is_taken(unit)
     }
     fn has_room(&self, unit: u32) -> bool {
         self.given[unit as usize] < self.of_unit && self.drive.has_room(unit)
@@ -131,7 +134,7 @@ impl InBlocks {
 
     pub(super) fn place(&mut self, stream: u16, lpn: u64, drive: &impl AllocView) -> Option<Home> {
         if let Some(home) = self.locate(lpn) {
-            return drive.admits(home.unit / self.planes).then_some(home);
+            return drive.admits(home.unit).then_some(home);
         }
         let block = self.block_of(lpn).0;
         let view = View { drive, given: &self.given, of_unit: self.of_unit };
@@ -142,7 +145,7 @@ impl InBlocks {
     /// True if [`InBlocks::place`] finds a unit.
     pub(super) fn finds(&self, stream: u16, lpn: u64, drive: &impl AllocView) -> bool {
         if let Some(home) = self.locate(lpn) {
-            return drive.admits(home.unit / self.planes);
+            return drive.admits(home.unit);
         }
         let view = View { drive, given: &self.given, of_unit: self.of_unit };
         self.policy.finds(stream, self.block_of(lpn).0, &view)

@@ -44,9 +44,13 @@ pub(crate) trait AllocView {
     fn die_is_idle(&self, die: u32) -> bool;
     /// True if the unit can take one more page for good.
     fn has_room(&self, unit: u32) -> bool;
-    /// True if a page that has one place may go to this die now, idle or not.
-    fn admits(&self, _die: u32) -> bool {
+    /// True if a page that has one place may go to this unit now, its die idle or not.
+    fn admits(&self, _unit: u32) -> bool {
         true
+    }
+    /// True if the unit has a page already in a cycle that is being made.
+    fn is_taken(&self, _unit: u32) -> bool {
+        false
     }
 }
 
