@@ -11,11 +11,6 @@ pub(crate) const IN_PLACE: Refusal = Refusal::new(
     "pages are overwritten in place, and there is no map to rebuild: use ftl.kind=page",
 );
 
-pub(crate) const HELD_AREAS: Refusal = Refusal::new(
-    "power_cut, ftl.zrwa_size",
-    "random write areas lie in memory that outlives a loss of power, which a cut does not look at: use ftl.zrwa_size=0",
-);
-
 pub(crate) const HELD_BACK: Refusal = Refusal::new(
     "save_state or a drive that is stepped, tenants.applies=same or tenants.channels=look-ahead",
     "requests are held back until their window is complete, and then enter at their own times: a drive whose caller has moved \
@@ -52,17 +47,8 @@ pub(crate) const NOT_ASKED: Refusal = Refusal::new(
     "only tenants.channels=external asks a function, one of them, and only learned a model",
 );
 
-const OF_RUNS: [&Refusal; 9] = [
-    &IN_PLACE,
-    &HELD_AREAS,
-    &HELD_BACK,
-    &CLOSED,
-    &GENERATED,
-    &NOTHING_LEFT,
-    &BEYOND_DRIVE,
-    &STEPPED,
-    &NOT_ASKED,
-];
+const OF_RUNS: [&Refusal; 8] =
+    [&IN_PLACE, &HELD_BACK, &CLOSED, &GENERATED, &NOTHING_LEFT, &BEYOND_DRIVE, &STEPPED, &NOT_ASKED];
 
 /// All rules by which combinations are refused.
 pub(crate) fn all() -> impl Iterator<Item = &'static Refusal> {

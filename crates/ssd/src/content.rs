@@ -30,6 +30,10 @@ pub(crate) trait Content: Clone {
     fn enter(&mut self, _request: u64) {}
     /// The host writes sectors of a page in request `request`: a new version, staged.
     fn stage(&mut self, stage: Stage, request: u64, lpn: u64, sectors: Range<u32>);
+    /// The host writes sectors of a page into the random write area of a zone, where it has this number.
+    fn hold(&mut self, _now_ns: u64, number: u32, request: u64, lpn: u64, sectors: Range<u32>) {
+        self.stage(Stage::Held(number), request, lpn, sectors);
+    }
     /// Copies the data staged at `from` to `to`, beneath data that is staged there later.
     fn inherit(&mut self, from: Stage, to: Stage);
     /// An operation is made; `moves` are the pages that it moves, from and to. Returns the number under which its effect is

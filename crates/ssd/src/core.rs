@@ -49,9 +49,10 @@ use gather::Share;
 use issue::Made;
 use pending::Pending;
 pub use retire::{ReadOnly, Spare};
+pub(crate) use serve::Cycle;
 pub(crate) use superblocks::{Crew, Taken};
 use untimed::Trimmed;
-pub(crate) use zone_commands::ZoneWork;
+pub(crate) use zone_commands::{ZoneStep, ZoneWork};
 use zones::ZoneRules;
 
 /// Requests that are looked up together.
@@ -126,7 +127,7 @@ impl<C: Content> Core<C> {
         let shape = superblocks.as_ref().map(|superblocks| superblocks.shape(&geometry));
         let shape = shape.as_ref().unwrap_or(&geometry);
         let alloc = if config.ftl.is_zoned() {
-            Alloc::of_zones(&config.alloc, shape)
+            Alloc::of_zones(&config.alloc, config.ftl.maps_zones_dynamically(), shape)
         } else {
             Alloc::new(&config.alloc, tenants, shape)
         };

@@ -53,8 +53,8 @@ pub use nand::{
     LinkRecord, NO_DIE, PauseRecord, QueueRecord, RequestRecord, TaskRecord, TransferRecord,
 };
 pub use op::{
-    Change, CommandKind, HostEntry, Image, Level as FlashLevel, LevelEntry, PageEntry, Purpose, TrimEntry,
-    Work,
+    Change, CommandKind, HeldEntry, HostEntry, Image, Level as FlashLevel, LevelEntry, PageEntry, Purpose,
+    TrimEntry, Work,
 };
 pub use refusal::{Refusal, TOO_MANY_PAGES};
 pub use sched::{Dispatch, SchedPolicy};

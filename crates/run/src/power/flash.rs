@@ -1,7 +1,7 @@
 //! Contents of flash at an instant, and the mapping that a rebuild finds there.
 //!
 //! After a power cut the drive reads the spare areas of all pages. For each logical page the image with the highest
-//! sequence counts, unless the journal of discards has a higher one for it. Here the images of each logical page are kept
+//! sequence counts, with those in random write areas, unless the journal of discards has a higher one for it. Here the images of each logical page are kept
 //! in a list, so that this is known after every change; [`Flash::rebuild`] does it from nothing.
 
 use std::collections::BTreeMap;
@@ -49,6 +49,9 @@ pub(super) struct Flash {
     first: Vec<u32>,
     /// By physical page: that of the next image of the same logical page.
     next: Vec<u32>,
+    /// By logical page: the newest image in a random write area. One that was committed counts until its program has ended; then
+    /// the one on flash is newer.
+    held: BTreeMap<u64, Arc<Image>>,
     /// By logical page.
     trims: BTreeMap<u64, Trim>,
 }
@@ -60,6 +63,7 @@ impl Flash {
             images: vec![None; pages],
             first: vec![END; baseline.logical_pages as usize],
             next: vec![END; pages],
+            held: baseline.held.into_iter().map(|image| (image.lpn, image)).collect(),
             trims: baseline.trims,
         };
         for (page, image) in (0..).zip(baseline.images) {
@@ -80,6 +84,11 @@ impl Flash {
         self.erase(page);
         self.next[page as usize] = std::mem::replace(&mut self.first[image.lpn as usize], page as u32);
         self.images[page as usize] = Some(image);
+    }
+
+    /// A page is in a random write area from now on.
+    pub(super) fn hold(&mut self, image: Arc<Image>) {
+        self.held.insert(image.lpn, image);
     }
 
     /// A page can't be read any more.
@@ -109,7 +118,7 @@ impl Flash {
 
     /// Result of a rebuild for a logical page.
     pub(super) fn find(&self, lpn: u64) -> Found {
-        let mut newest: Option<&Arc<Image>> = None;
+        let mut newest = self.held.get(&lpn);
         let mut at = self.first[lpn as usize];
         while at != END {
             let image = self.images[at as usize].as_ref();
@@ -127,7 +136,8 @@ impl Flash {
     /// Reads all spare areas: the sequence of what is found of each logical page that anything is found of.
     pub(super) fn rebuild(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut newest: Vec<Option<u64>> = vec![None; self.first.len()];
-        let of_pages = self.images.iter().flatten().map(|image| (image.lpn, image.sequence));
+        let of_pages = self.images.iter().flatten().chain(self.held.values());
+        let of_pages = of_pages.map(|image| (image.lpn, image.sequence));
         let of_trims = self.trims.iter().map(|(lpn, trim)| (*lpn, trim.sequence));
         for (lpn, sequence) in of_pages.chain(of_trims) {
             let found = &mut newest[lpn as usize];

@@ -160,7 +160,7 @@ impl Host {
 
     /// A request changed sectors of a page, of which `found` is found.
     pub(super) fn change(&mut self, entry: &HostEntry, found: impl FnOnce() -> Found) {
-        let HostEntry { request, lpn, version, trim, ref sectors } = *entry;
+        let HostEntry { request, lpn, version, trim, ref sectors, .. } = *entry;
         let Some(rank) = self.ranks.get(&request).copied() else { return };
         let place = (version - self.last_version - 1) as usize;
         self.writers.resize(place.max(self.writers.len()), NO_WRITE);
@@ -178,6 +178,11 @@ impl Host {
     pub(super) fn trim(&mut self, lpn: u64, trim: Trim) {
         self.trims.insert(lpn, trim);
         self.cover(lpn, |write, _| (write.version < trim.version).then_some(u32::MAX));
+        // Pages that a buffer held are gone, though a reset of a zone ends with its erases.
+        if let Some(page) = self.pages.get_mut(&lpn) {
+            raise(&mut page.acknowledged, trim.version);
+        }
+        self.recount(lpn);
     }
 
     /// The trim of a page that is not journalled and newer than an image of it.
@@ -189,12 +194,17 @@ impl Host {
 
     /// The request of a rank is acknowledged.
     pub(super) fn acknowledge(&mut self, now_ns: u64, rank: u64) {
+        let Some(parts) = self.under_way.remove(&rank) else {
+            // A write that failed, such as one that is not at the write pointer of its zone.
+            self.open.remove(&rank);
+            return;
+        };
         if let Some(open) = self.open.get_mut(&rank) {
             open.acknowledged = true;
             self.newest = self.newest.max(Some(rank));
             self.lost.insert(rank);
         }
-        for part in self.under_way.remove(&rank).unwrap_or_default() {
+        for part in parts {
             if let Some(page) = self.pages.get_mut(&part.lpn) {
                 raise(&mut page.acknowledged[part.range()], part.version);
             }

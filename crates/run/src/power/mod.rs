@@ -9,7 +9,9 @@
 //! Rules for an instant: a page can be read once its program has ended. A page that a command of many copies writes
 //! can be read once its own copy has ended (the command's last one, if the command made way for reads in between). A
 //! block is gone from the start of its erase. Discards are journalled when a flush is done, and before an erase takes an
-//! image that one of them made stale. All events at the instant of a cut take effect before it.
+//! image that one of them made stale. A page in a random write area is in memory that outlives the cut, and is found there from
+//! the time at which it is written, until it is written there again or discarded as a page of flash is: after a commit the
+//! newer image on flash counts, once its program has ended. All events at the instant of a cut take effect before it.
 
 mod cuts;
 mod flash;
@@ -20,9 +22,11 @@ mod result;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use flashweir_ssd::{
-    Baseline, Change, Config, ConfigError, Geometry, Recorded, RunError, Simulation, Trim, TrimEntry,
+    Baseline, Change, Config, ConfigError, Geometry, HeldEntry, Image, Recorded, RunError, Simulation, Trim,
+    TrimEntry,
 };
 use flashweir_trace::Op;
 
@@ -34,10 +38,12 @@ use cuts::Plan;
 use flash::Flash;
 use host::Host;
 
-/// Event at an instant. Events at the same one take effect in this order: discards, flash, acknowledgements, flushes.
+/// Event at an instant. Events at the same one take effect in this order: discards, random write areas, flash, acknowledgements,
+/// flushes.
 #[derive(Clone, Debug)]
 enum Event {
     Trim { lpn: u64, trim: Trim },
+    Held(Arc<Image>),
     Flash(Change),
     Acknowledge { rank: u64 },
     Flush { issue_ns: u64, rank: u64 },
@@ -47,9 +53,10 @@ impl Event {
     fn rank(&self) -> u8 {
         match self {
             Event::Trim { .. } => 0,
-            Event::Flash(_) => 1,
-            Event::Acknowledge { .. } => 2,
-            Event::Flush { .. } => 3,
+            Event::Held(_) => 1,
+            Event::Flash(_) => 2,
+            Event::Acknowledge { .. } => 3,
+            Event::Flush { .. } => 4,
         }
     }
 }
@@ -156,6 +163,9 @@ impl PowerCuts {
                 let trim = Trim { sequence, version: entry.version };
                 self.add(time_ns, entry.version, Event::Trim { lpn: entry.lpn, trim });
             }
+            if let Some(HeldEntry { time_ns, image }) = &entry.held {
+                self.add(*time_ns, entry.version, Event::Held(Arc::clone(image)));
+            }
         }
         for entry in &recorded.pages {
             self.add(entry.time_ns, entry.number, Event::Flash(entry.change.clone()));
@@ -210,6 +220,7 @@ impl PowerCuts {
                     self.change(lpn, |flash| flash.trim(lpn, trim));
                 }
             }
+            Event::Held(image) => self.change(image.lpn, |flash| flash.hold(Arc::clone(&image))),
             Event::Flash(Change::Programmed { page, image }) => {
                 if let Some(image) = image {
                     self.change(image.lpn, |flash| flash.program(page, image.clone()));

@@ -2,7 +2,7 @@
 
 use flashweir_ssd::{Config, ConfigError, FtlConfig, Geometry, TOO_MANY_PAGES};
 
-use crate::refusals::{HELD_AREAS, IN_PLACE};
+use crate::refusals::IN_PLACE;
 
 /// Physical pages that lists of images can number.
 const MAX_PAGES: u64 = u32::MAX as u64 - 1;
@@ -11,9 +11,6 @@ const MAX_PAGES: u64 = u32::MAX as u64 - 1;
 pub(super) fn check(config: &Config, geometry: &Geometry) -> Result<(), ConfigError> {
     if matches!(config.ftl, FtlConfig::Direct(_)) {
         return Err(IN_PLACE.because("power cuts, ftl.kind=direct", IN_PLACE.reason));
-    }
-    if config.ftl.has_random_write_areas() {
-        return Err(HELD_AREAS.because("power cuts, ftl.zrwa_size", HELD_AREAS.reason));
     }
     if geometry.physical_pages() > MAX_PAGES {
         let reason =

@@ -48,6 +48,7 @@ impl Bench {
             logical_pages: 64,
             images: bench.images.clone(),
             trims: BTreeMap::new(),
+            held: Vec::new(),
             last_version: bench.last,
         };
         bench
@@ -69,7 +70,7 @@ impl Bench {
         let version = self.next();
         let staged = self.staged.entry(slot).or_insert((lpn, [Image::NOTHING; 8]));
         staged.1[sectors.start as usize..sectors.end as usize].fill(version);
-        self.recorded.host.push(HostEntry { request, lpn, sectors, version, trim: None });
+        self.recorded.host.push(HostEntry { request, lpn, sectors, version, trim: None, held: None });
     }
 
     /// An entry of the buffer is programmed over the version in page `old`, until `end_ns`.
@@ -108,7 +109,7 @@ impl Bench {
         let (version, sequence) = (self.next(), self.next());
         self.trims.insert(lpn, Trim { sequence, version });
         let trim = Some(TrimEntry { time_ns: now_ns, sequence });
-        self.recorded.host.push(HostEntry { request, lpn, sectors: PAGE, version, trim });
+        self.recorded.host.push(HostEntry { request, lpn, sectors: PAGE, version, trim, held: None });
         self.request(request, Op::Trim, 8, (now_ns, end_ns));
     }
 

@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 134] = [
+const NEEDS: [(&str, &[Setting]); 135] = [
     ("ageing.max_retired", &[AGED[0], AGED[1], AGED[3], ROOM, ("ageing.retire", "2")]),
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
@@ -105,6 +105,7 @@ const NEEDS: [(&str, &[Setting]); 134] = [
     ("ftl.max_open", &[("ftl.kind", "zones"), ("op_ratio", "1")]),
     ("ftl.max_active", &[("ftl.kind", "zones"), ("ftl.host", "none"), ("precondition", "on-read")]),
     ("ftl.finish", &COMMANDED),
+    ("ftl.zone_map", &COMMANDED),
     ("ftl.zrwa_size", &COMMANDED),
     ("ftl.zrwa_granularity", &[COMMANDED[0], COMMANDED[1], ("ftl.zrwa_size", "16KiB")]),
     ("ftl.zrwa_resources", &[COMMANDED[0], COMMANDED[1], ("ftl.zrwa_size", "16KiB")]),
@@ -270,7 +271,7 @@ fn every_key_acts_where_it_can() {
         let base = over(&SMALL, needs);
         let workload = match key.name.as_str() {
             "ftl.max_active" => IN_ORDER,
-            name if name == "ftl.finish" || name.starts_with("ftl.zrwa") => COMMANDS,
+            name if name == "ftl.finish" || name.starts_with("ftl.z") => COMMANDS,
             name if name.starts_with("tenants.") => TENANTS,
             _ => MIXED,
         };

@@ -20,10 +20,11 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 109] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 110] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
+    &[ZONES, ("ftl.zone_map", "dynamic")],
     &[ZONES, ("ftl.zrwa_size", "8KiB")],
     &[ZONES, ("ftl.host", "none"), ("ftl.zrwa_resources", "2")],
     &[ZONES, ("ftl.host", "none"), ("gc.victim", "fifo")],
@@ -80,7 +81,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 109] = [
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.window_time", "1s")],
     &[("tenants.channels", "shared"), DYNAMIC, ("tenants.min_channels", "2")],
     &[("tenants.channels", "isolated"), DYNAMIC, ("tenants.applies", "same")],
-    &[("tenants.turns", "shortest")],
+    &[("tenants.turns", "shortest"), DYNAMIC, DEPTH, ("gc.planner", "cycle-filling")],
     &[("tenants.channels", "look-ahead"), DYNAMIC, ("tenants.turns", "shortest"), DEPTH],
     &[("tenants.max_late_share", "0.5")],
     &[("background.collect.until", "3")],
@@ -95,8 +96,8 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 109] = [
     &[("background.file", "own.py:f")],
     &[("background.kind", "external"), ("background.level.after", "1ms"), ("wear.static_gap", "4")],
     &[("host.mode", "open"), ("host.arbitration", "fair")],
-    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("host.arbitration", "weighted"), ("host.arbitration_burst", "4")],
+    &[("host.arbitration", "round-robin"), ("host.weights", "4,2")],
     &[("host.iops_burst", "2")],
     &[("host.bytes_burst", "1MiB"), ("host.iops_limit", "900")],
     &[("host.latency_window", "1ms")],

@@ -38,8 +38,11 @@ impl AllocView for View<'_> {
     fn die_is_idle(&self, die: u32) -> bool {
         self.drive.die_is_idle(die)
     }
-    fn admits(&self, die: u32) -> bool {
-        self.drive.admits(die)
+    fn admits(&self, unit: u32) -> bool {
+        self.drive.admits(unit)
+    }
+    fn is_taken(&self, unit: u32) -> bool {
+        self.drive.is_taken(unit)
     }
     fn has_room(&self, unit: u32) -> bool {
         self.given[unit as usize] < self.of_unit && self.drive.has_room(unit)
@@ -77,11 +80,12 @@ impl InBlocks {
         self.units.get() as u32 + self.policy.queues(geometry)
     }
 
-    pub(super) fn queue_of(&self, stream: u16, lpn: u64) -> (u32, u64) {
-        match self.locate(lpn) {
-            Some(home) => (home.unit, home.key.into()),
-            None => (self.units.get() as u32 + self.policy.queue_of(stream, self.block_of(lpn).0).0, lpn),
+    pub(super) fn queue_of(&mut self, stream: u16, lpn: u64) -> (u32, u64) {
+        if let Some(home) = self.locate(lpn) {
+            return (home.unit, home.key.into());
         }
+        let block = self.block_of(lpn).0;
+        (self.units.get() as u32 + self.policy.queue_of(stream, block).0, lpn)
     }
 
     /// Pages with a unit don't wait for another one.
@@ -130,7 +134,7 @@ impl InBlocks {
 
     pub(super) fn place(&mut self, stream: u16, lpn: u64, drive: &impl AllocView) -> Option<Home> {
         if let Some(home) = self.locate(lpn) {
-            return drive.admits(home.unit / self.planes).then_some(home);
+            return drive.admits(home.unit).then_some(home);
         }
         let block = self.block_of(lpn).0;
         let view = View { drive, given: &self.given, of_unit: self.of_unit };
@@ -141,7 +145,7 @@ impl InBlocks {
     /// True if [`InBlocks::place`] finds a unit.
     pub(super) fn finds(&self, stream: u16, lpn: u64, drive: &impl AllocView) -> bool {
         if let Some(home) = self.locate(lpn) {
-            return drive.admits(home.unit / self.planes);
+            return drive.admits(home.unit);
         }
         let view = View { drive, given: &self.given, of_unit: self.of_unit };
         self.policy.finds(stream, self.block_of(lpn).0, &view)

@@ -152,8 +152,9 @@ impl InSets {
     /// True if [`InSets::place`] finds a unit.
     pub(super) fn finds(&self, stream: u16, lpn: u64, view: &impl AllocView) -> bool {
         let group = self.group_of(stream);
-        if let Some(die) = self.fixed_die(group, lpn, |unit| view.has_room(unit)) {
-            return view.admits(die);
+        let set = group.map_or(&self.everywhere, |group| &self.sets[usize::from(group)]);
+        if let Some(unit) = self.fixed_unit_in(set, lpn).filter(|unit| view.has_room(*unit)) {
+            return view.admits(unit);
         }
         if let Some(own) = group.and_then(|group| self.own_channel(group, lpn)) {
             let turn = self.turns.look(own, view).0;
@@ -195,7 +196,7 @@ impl InSets {
     /// The same as a turn: full where pages have none.
     fn fixed_turn(&self, set: &Set, lpn: u64, view: &impl AllocView) -> Turn {
         match self.fixed_unit_in(set, lpn).filter(|unit| view.has_room(*unit)) {
-            Some(unit) if view.admits(unit / self.planes) => Turn::Unit(unit),
+            Some(unit) if view.admits(unit) => Turn::Unit(unit),
             Some(_) => Turn::Busy,
             None => Turn::Full,
         }

@@ -12,6 +12,7 @@ mod in_sets;
 mod striped;
 mod superblock;
 mod turns;
+mod zone_map;
 mod zoned;
 
 use serde::{Deserialize, Serialize};
@@ -43,9 +44,13 @@ pub(crate) trait AllocView {
     fn die_is_idle(&self, die: u32) -> bool;
     /// True if the unit can take one more page for good.
     fn has_room(&self, unit: u32) -> bool;
-    /// True if a page that has one place may go to this die now, idle or not.
-    fn admits(&self, _die: u32) -> bool {
+    /// True if a page that has one place may go to this unit now, its die idle or not.
+    fn admits(&self, _unit: u32) -> bool {
         true
+    }
+    /// True if the unit has a page already in a cycle that is being made.
+    fn is_taken(&self, _unit: u32) -> bool {
+        false
     }
 }
 
@@ -62,7 +67,7 @@ pub(crate) enum Alloc {
     Superblock(Striped),
     /// See [`InBlocks`].
     InBlocks(InBlocks),
-    /// See [`Zoned`]: zones are striped over units, or sets of dies.
+    /// See [`Zoned`]: zones lie on units, or sets of dies, by number or as they are written.
     Zoned(Zoned),
 }
 
@@ -99,11 +104,11 @@ impl Alloc {
         }
     }
 
-    /// The places of zones, where the host writes them itself.
-    pub(crate) fn of_zones(config: &AllocConfig, geometry: &Geometry) -> Self {
+    /// The places of zones, where the host writes them itself; `is_dynamic` if they get them when they are written.
+    pub(crate) fn of_zones(config: &AllocConfig, is_dynamic: bool, geometry: &Geometry) -> Self {
         let default = striped::Config::default();
         let order = if let AllocConfig::Striped(own) = config { own } else { &default };
-        Alloc::Zoned(Zoned::new(order, geometry))
+        Alloc::Zoned(Zoned::new(order, is_dynamic, geometry))
     }
 
     /// Queues of a write buffer: pages of one leave it in order.
@@ -120,20 +125,25 @@ impl Alloc {
 
     /// The queue of a page, that of its unit if it is known, else of its tenant; and its number among the pages of the queue.
     #[inline]
-    pub(crate) fn queue_of(&self, stream: u16, lpn: u64) -> (u32, u64) {
+    pub(crate) fn queue_of(&mut self, stream: u16, lpn: u64) -> (u32, u64) {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => {
                 let Home { unit, key } = striped.home(lpn);
                 (unit, key.into())
             }
             Alloc::Zoned(zones) => {
-                let Home { unit, key } = zones.home(lpn);
+                let Home { unit, key } = zones.bind(lpn);
                 (unit, key.into())
             }
             Alloc::Dynamic(_) => (0, lpn),
             Alloc::InSets(_) => (stream.into(), lpn),
             Alloc::InBlocks(blocks) => blocks.queue_of(stream, lpn),
         }
+    }
+
+    /// The places of zones, if the host writes them itself.
+    pub(crate) fn zoned(&mut self) -> Option<&mut Zoned> {
+        if let Alloc::Zoned(zones) = self { Some(zones) } else { None }
     }
 
     /// Gives tenants' pages other channels from now on.
@@ -184,7 +194,7 @@ impl Alloc {
     ) -> bool {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn).unit == unit,
-            Alloc::Zoned(zones) => zones.home(lpn).unit == unit,
+            Alloc::Zoned(zones) => zones.locate(lpn).is_none_or(|home| home.unit == unit),
             Alloc::Dynamic(dynamic) => {
                 dynamic.fixed_channel(lpn).is_none_or(|channel| channel == geometry.channel_of(unit))
             }
@@ -218,7 +228,7 @@ impl Alloc {
     fn locate_elsewhere(&self, lpn: u64) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
-            Alloc::Zoned(zones) => Some(zones.home(lpn)),
+            Alloc::Zoned(zones) => zones.locate(lpn),
             Alloc::Dynamic(dynamic) => dynamic.locate(lpn),
             Alloc::InSets(sets) => sets.locate(lpn),
             Alloc::InBlocks(blocks) => blocks.locate(lpn),
@@ -239,7 +249,7 @@ impl Alloc {
     pub(crate) fn lay(&mut self, lpn: u64, has_room: impl Fn(u32) -> bool) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
-            Alloc::Zoned(zones) => Some(zones.home(lpn)),
+            Alloc::Zoned(zones) => Some(zones.bind(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.lay(lpn, has_room),
             Alloc::InSets(sets) => sets.lay(lpn, has_room),
             Alloc::InBlocks(blocks) => blocks.lay(lpn, has_room),
@@ -261,7 +271,7 @@ impl Alloc {
     fn place_elsewhere(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
-            Alloc::Zoned(zones) => Some(zones.home(lpn)),
+            Alloc::Zoned(zones) => Some(zones.bind(lpn)),
             Alloc::Dynamic(dynamic) => dynamic.place(lpn, view),
             Alloc::InSets(sets) => sets.place(stream, lpn, view),
             Alloc::InBlocks(blocks) => blocks.place(stream, lpn, view),
@@ -291,7 +301,7 @@ impl Alloc {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => {
                 Some(striped.home(lpn).unit / geometry.planes)
             }
-            Alloc::Zoned(zones) => Some(zones.home(lpn).unit / geometry.planes),
+            Alloc::Zoned(zones) => Some(zones.locate(lpn)?.unit / geometry.planes),
             Alloc::Dynamic(_) if geometry.total_dies() == 1 => Some(0),
             Alloc::Dynamic(dynamic) => dynamic.fixed_channel(lpn).filter(|_| alone),
             Alloc::InSets(sets) => sets.only_die(stream, lpn, has_room),
@@ -303,7 +313,7 @@ impl Alloc {
     pub(crate) fn assign(&mut self, lpn: u64, unit: u32) -> Home {
         match self {
             Alloc::Striped(striped) | Alloc::Superblock(striped) => striped.home(lpn),
-            Alloc::Zoned(zones) => zones.home(lpn),
+            Alloc::Zoned(zones) => zones.bind(lpn),
             Alloc::Dynamic(dynamic) => dynamic.assign(lpn, unit),
             Alloc::InSets(sets) => sets.assign(lpn, unit),
             Alloc::InBlocks(blocks) => blocks.assign(lpn, unit),

@@ -71,7 +71,7 @@ impl Turns {
             let at = (next + step) % self.units_per_channel;
             let unit = base + self.order[at as usize];
             if view.has_room(unit) {
-                if view.die_is_idle(unit / self.planes) {
+                if view.die_is_idle(unit / self.planes) && !view.is_taken(unit) {
                     return (Turn::Unit(unit), (at + 1) % self.units_per_channel);
                 }
                 answer = Turn::Busy;

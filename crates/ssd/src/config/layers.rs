@@ -125,12 +125,13 @@ pub fn resolve_noting(layers: &[Layer]) -> Result<(Config, Vec<Ineffective>), Co
 
 /// A configuration of any origin as [`resolve_noting`] leaves it: without what has no effect, and checked.
 pub fn settle(mut config: Config) -> Result<(Config, Vec<Ineffective>), ConfigError> {
-    let cleared = no_effect::clear(&mut config);
     let own =
         |entry: &no_effect::NoEffect| Ineffective { keys: entry.keys.into(), reason: entry.reason.into() };
-    let mut ineffective: Vec<_> = cleared.into_iter().map(own).collect();
+    let mut ineffective: Vec<_> = no_effect::clear(&mut config).into_iter().map(own).collect();
     if let Some((key, reason)) = no_effect::clear_allocation(&mut config) {
         ineffective.push(Ineffective { keys: key.into(), reason });
+        // Others have no effect without it.
+        ineffective.extend(no_effect::clear(&mut config).into_iter().map(own));
     }
     super::refusals::check(&config)?;
     Ok((config, ineffective))

@@ -268,12 +268,12 @@ const TABLE: [NoEffect; 24] = [
         clear: |config| config.tenants.applies = Applies::Next,
     },
     NoEffect {
-        keys: "tenants.turns, alloc.kind=striped, buffer.bytes, host.queue_depth=1 or host.slots=1",
-        reason: "pages only wait for a channel under dynamic allocation without a buffer, with several outstanding requests",
+        keys: "tenants.turns, alloc.kind=striped, buffer.bytes, gc.planner, clock, host.queue_depth=1 or host.slots=1",
+        reason: "pages only wait for a channel under dynamic allocation without a buffer, planner or common clock, with several outstanding requests",
         applies: |config| {
             let waits =
                 config.alloc.binds_late(false) && config.buffer.bytes.0 == 0 && !config.is_one_at_a_time();
-            config.tenants.turns != Turns::Arrival && !waits
+            config.tenants.turns != Turns::Arrival && (!waits || config.is_managed())
         },
         clear: |config| config.tenants.turns = Turns::Arrival,
     },

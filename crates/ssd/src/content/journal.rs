@@ -15,7 +15,8 @@ use crate::geometry::Geometry;
 use crate::nand::CommandRecord;
 use crate::nand::probe::Recorded;
 use crate::op::{
-    Change, CommandKind, Effect, FlashOp, HostEntry, Image, NO_EFFECT, PageAt, PageEntry, Stage, TrimEntry,
+    Change, CommandKind, Effect, FlashOp, HeldEntry, HostEntry, Image, NO_EFFECT, PageAt, PageEntry, Stage,
+    TrimEntry,
 };
 
 /// A logical page that holds nothing, though there may be older images of it on flash.
@@ -38,6 +39,8 @@ pub struct Baseline {
     pub images: Vec<Option<Arc<Image>>>,
     /// By logical page.
     pub trims: BTreeMap<u64, Trim>,
+    /// Pages in random write areas.
+    pub held: Vec<Arc<Image>>,
     /// Versions up to this one were there before.
     pub last_version: u64,
 }
@@ -61,6 +64,8 @@ pub(crate) struct Journal {
     /// By physical page: what it will hold when all commands made have run.
     images: Vec<Option<Arc<Image>>>,
     trims: BTreeMap<u64, Trim>,
+    /// By logical page: those in random write areas.
+    held: BTreeMap<u64, Arc<Image>>,
     /// The direct page first, then by entry of the buffer: logical page and versions.
     staged: Vec<(u64, Vec<u64>)>,
     /// By number: effects of operations that have no command yet.
@@ -90,6 +95,7 @@ impl Journal {
             last: Image::NOTHING,
             images: vec![None; geometry.max_unit_pages() as usize * geometry.units() as usize],
             trims: BTreeMap::new(),
+            held: BTreeMap::new(),
             staged: Vec::new(),
             made: BTreeMap::new(),
             handed: BTreeMap::new(),
@@ -241,7 +247,17 @@ impl Content for Journal {
         staged.0 = lpn;
         staged.1[sectors.start as usize..sectors.end as usize].fill(version);
         if self.begun {
-            self.host.push(HostEntry { request, lpn, sectors, version, trim: None });
+            self.host.push(HostEntry { request, lpn, sectors, version, trim: None, held: None });
+        }
+    }
+
+    fn hold(&mut self, time_ns: u64, number: u32, request: u64, lpn: u64, sectors: Range<u32>) {
+        self.stage(Stage::Held(number), request, lpn, sectors);
+        let sequence = self.next();
+        let image = Arc::new(Image::new(lpn, sequence, &self.staged(Stage::Held(number)).1));
+        self.held.insert(lpn, Arc::clone(&image));
+        if let Some(entry) = self.host.last_mut().filter(|_| self.begun) {
+            entry.held = Some(HeldEntry { time_ns, image });
         }
     }
 
@@ -314,7 +330,12 @@ impl Content for Journal {
     }
 
     fn unstage(&mut self, stage: Stage) {
-        self.staged(stage).1.clear();
+        let (lpn, versions) = self.staged(stage);
+        versions.clear();
+        let lpn = *lpn;
+        if matches!(stage, Stage::Held(_)) {
+            self.held.remove(&lpn);
+        }
     }
 
     fn trim(&mut self, time_ns: u64, request: u64, lpn: u64) {
@@ -322,7 +343,7 @@ impl Content for Journal {
         self.trims.insert(lpn, Trim { sequence, version });
         if self.begun {
             let (sectors, trim) = (0..self.page_sectors, Some(TrimEntry { time_ns, sequence }));
-            self.host.push(HostEntry { request, lpn, sectors, version, trim });
+            self.host.push(HostEntry { request, lpn, sectors, version, trim, held: None });
         }
     }
 
@@ -339,6 +360,7 @@ impl Content for Journal {
             logical_pages: self.logical_pages,
             images: self.images.clone(),
             trims: self.trims.clone(),
+            held: self.held.values().cloned().collect(),
             last_version: self.last,
         })
     }

@@ -64,6 +64,10 @@ impl Content for Observers {
         tell!(self, observer => observer.stage(stage, request, lpn, sectors.clone()));
     }
 
+    fn hold(&mut self, now_ns: u64, number: u32, request: u64, lpn: u64, sectors: Range<u32>) {
+        tell!(self, observer => observer.hold(now_ns, number, request, lpn, sectors.clone()));
+    }
+
     fn inherit(&mut self, from: Stage, to: Stage) {
         tell!(self, observer => observer.inherit(from, to));
     }

@@ -31,7 +31,8 @@ impl<C: Content> Core<C> {
         old: PageAt,
         executor: &impl Executor,
     ) -> bool {
-        let view = View { executor, ftl: &self.ftl, before: Some(old.0), only: None, now_ns };
+        let view =
+            View { executor, ftl: &self.ftl, before: Some(old.0), cycle: None, planes: self.planes, now_ns };
         self.alloc.finds(part.stream, part.lpn, &view)
     }
 

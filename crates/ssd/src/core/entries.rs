@@ -41,7 +41,7 @@ impl<C: Content> Core<C> {
 
     /// The queue of a page in the write buffer, and its place there.
     #[inline]
-    pub(crate) fn queue_of(&self, part: &PageSlice) -> (u32, Place) {
+    pub(crate) fn queue_of(&mut self, part: &PageSlice) -> (u32, Place) {
         let (queue, number) = self.alloc.queue_of(part.stream, part.lpn);
         let pages = u64::from(self.geometry.pages_per_block);
         (queue, Place { block: number / pages, page: (number % pages) as u32 })

@@ -19,20 +19,34 @@ pub(super) struct View<'a, X> {
     pub(super) ftl: &'a Ftl,
     /// Unit of the version that the write replaces: it can always take the next one.
     pub(super) before: Option<u32>,
-    /// The dies that count as idle, if only some may be written to.
-    pub(super) only: Option<Range<u32>>,
+    /// The cycle that the write is of, if it is.
+    pub(super) cycle: Option<&'a Cycle>,
+    pub(super) planes: u32,
     pub(super) now_ns: u64,
+}
+
+/// A cycle of writes that is being made: at most one page of flash a unit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cycle {
+    /// Its dies. They count as idle, and no others.
+    pub(crate) dies: Range<u32>,
+    /// Units that have their page.
+    pub(crate) taken: Vec<u32>,
 }
 
 impl<X: Executor> AllocView for View<'_, X> {
     fn die_is_idle(&self, die: u32) -> bool {
-        match &self.only {
-            Some(dies) => dies.contains(&die),
+        match self.cycle {
+            Some(cycle) => cycle.dies.contains(&die),
             None => self.executor.die_is_idle(die, self.now_ns),
         }
     }
-    fn admits(&self, die: u32) -> bool {
-        self.only.as_ref().is_none_or(|dies| dies.contains(&die))
+    fn admits(&self, unit: u32) -> bool {
+        let is_of = |cycle: &Cycle| cycle.dies.contains(&(unit / self.planes));
+        self.cycle.is_none_or(is_of) && !self.is_taken(unit)
+    }
+    fn is_taken(&self, unit: u32) -> bool {
+        self.cycle.is_some_and(|cycle| cycle.taken.contains(&unit))
     }
     fn has_room(&self, unit: u32) -> bool {
         self.before == Some(unit) || self.ftl.has_room(unit)
@@ -141,7 +155,7 @@ impl<C: Content> Core<C> {
         self.write_page(now_ns, tag, part, left, (stage, None), executor)
     }
 
-    /// As [`Core::write`]; only to these dies, if they are given, whatever they do.
+    /// As [`Core::write`]; in a cycle, if one is given, whatever its dies do.
     #[inline(never)]
     pub(crate) fn write_on(
         &mut self,
@@ -149,7 +163,7 @@ impl<C: Content> Core<C> {
         tag: u32,
         part: PageSlice,
         left: Option<Crossing>,
-        to: (Stage, Option<Range<u32>>),
+        to: (Stage, Option<&Cycle>),
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
         self.write_page(now_ns, tag, part, left, to, executor)
@@ -163,7 +177,7 @@ impl<C: Content> Core<C> {
         tag: u32,
         part: PageSlice,
         left: Option<Crossing>,
-        (stage, only): (Stage, Option<Range<u32>>),
+        (stage, cycle): (Stage, Option<&Cycle>),
         executor: &mut impl Executor,
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
@@ -177,7 +191,14 @@ impl<C: Content> Core<C> {
         let home = if let Some(unit) = filled {
             self.alloc.assign(lpn, unit)
         } else {
-            let view = View { executor, ftl: &self.ftl, before: mapped.map(|home| home.unit), only, now_ns };
+            let view = View {
+                executor,
+                ftl: &self.ftl,
+                before: mapped.map(|home| home.unit),
+                cycle,
+                planes: self.planes,
+                now_ns,
+            };
             let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
             home
         };

@@ -66,6 +66,7 @@ impl<C: Content> Core<C> {
         let in_slc = self.has_slc && self.ftl.lookup(home).is_some_and(|ppn| self.ftl.is_slc(home.unit, ppn));
         self.counters.slc.trimmed += u64::from(in_slc);
         let was_mapped = self.ftl.trim(home, &mut self.ops)?;
+        self.free_zone(lpn);
         let reset = reset.filter(|_| self.takes_zone_commands());
         self.issue(now_ns, Made { reset, ..Made::default() }, executor);
         self.read_stripes(now_ns, executor);

@@ -4,7 +4,7 @@ use flashweir_trace::{Op, Request};
 
 use super::Core;
 use super::issue::Made;
-use super::zone_commands::ZoneWork;
+use super::zone_commands::{ZoneStep, ZoneWork};
 use crate::alloc::Home;
 use crate::content::Content;
 use crate::cow::CowVec;
@@ -75,21 +75,21 @@ impl<C: Content> Core<C> {
         if !self.takes_zone_commands() {
             return self.trim_untimed(request);
         }
-        self.admit(request).iter().try_for_each(|work| match work {
-            ZoneWork::Write(own) => {
-                self.parts(own).try_for_each(|part| self.put_untimed(part.lpn, part.stream))
-            }
-            ZoneWork::Hold(own) => {
-                self.hold(Untimed.serving(), own);
+        let ZoneWork { write, steps } = self.admit(request);
+        if let Some(own) = write {
+            self.parts(&own).try_for_each(|part| self.put_untimed(part.lpn, part.stream))?;
+        }
+        steps.iter().try_for_each(|step| match step {
+            ZoneStep::Hold(own) => {
+                self.hold(0, Untimed.serving(), own);
                 Ok(())
             }
-            ZoneWork::Commit(own) => self.commit(0, NOBODY, own, &mut Untimed),
-            ZoneWork::Finish(own) => {
+            ZoneStep::Commit(own) => self.commit(0, NOBODY, own, &mut Untimed),
+            ZoneStep::Finish(own) => {
                 let rest = self.end_zone(own);
                 rest.map_or(Ok(()), |rest| self.commit(0, NOBODY, &rest, &mut Untimed))
             }
-            ZoneWork::Reset(own) => self.trim_untimed(own),
-            ZoneWork::Mark(_) => Ok(()),
+            ZoneStep::Reset(own) => self.trim_untimed(own),
         })
     }
 

@@ -41,13 +41,13 @@ impl Held {
 
 impl<C: Content> Core<C> {
     /// The host writes pages, in a request with this number, that stay in the random write area of their zone.
-    pub(crate) fn hold(&mut self, number: u64, request: &Request) {
+    pub(crate) fn hold(&mut self, now_ns: u64, number: u64, request: &Request) {
         for part in self.parts(request) {
             self.counters.host_pages_written += self.flash_pages(part);
             let Some(rules) = &mut self.zones else { return };
             let (held, again) = rules.held.put(part.lpn);
             self.counters.zones.rewritten_pages += u64::from(again);
-            self.content.stage(Stage::Held(held), number, part.lpn, part.first..part.end);
+            self.content.hold(now_ns, held, number, part.lpn, part.first..part.end);
         }
     }
 
@@ -88,9 +88,13 @@ impl<C: Content> Core<C> {
         let last = rules.held.pages.range(first..end).next_back();
         let data = last.map_or(first, |(lpn, _)| lpn + 1);
         let programmed = if rules.finish == Finish::Mark { data } else { end };
-        if data < end
-            && let Some(home) = self.alloc.locate(data)
-        {
+        let marks = programmed < end;
+        let zones = self.alloc.zoned()?;
+        let home = if programmed > first { Some(zones.bind(first)) } else { zones.locate(first) };
+        if let Some(home) = home.filter(|_| data < end) {
+            if marks {
+                zones.fill(home);
+            }
             self.ftl.end_zone(home, (data % pages) as u32);
         }
         let sectors = ((programmed - first) * page_sectors) as u32;

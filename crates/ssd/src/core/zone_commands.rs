@@ -1,5 +1,7 @@
 //! Commands to zones: the transitions that they make, and the drive's work for them.
 
+use std::collections::VecDeque;
+
 use flashweir_trace::{Op, Request};
 use serde::{Deserialize, Serialize};
 
@@ -11,50 +13,73 @@ use crate::ftl::zones::Finish;
 use crate::stats::ZoneCounts;
 use crate::zones::{Action, Change, Status, ZoneState};
 
-/// Work of the drive for a command to zones; the request names its pages.
+/// Work of the drive for a command to zones: pages of the host that go to the flash, or steps. Requests name pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ZoneWork {
+    /// Pages of the host that go to the flash.
+    pub(crate) write: Option<Request>,
+    /// Steps that are left, in their order.
+    pub(crate) steps: VecDeque<ZoneStep>,
+}
+
+impl ZoneWork {
+    /// True if there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.write.is_none() && self.steps.is_empty()
+    }
+
+    fn of_write(write: Request) -> Self {
+        Self { write: Some(write), ..Self::default() }
+    }
+
+    fn of_steps(steps: impl IntoIterator<Item = ZoneStep>) -> Self {
+        Self { write: None, steps: steps.into_iter().collect() }
+    }
+}
+
+/// Step of a command to zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum ZoneWork {
-    /// Pages of the host go to the flash.
-    Write(Request),
+pub(crate) enum ZoneStep {
     /// Pages of the host stay in the random write area of their zone.
     Hold(Request),
     /// Pages of a random write area go to the flash; those that were not written are programmed without data.
     Commit(Request),
     /// Programs the rest of a zone, which is full then.
     Finish(Request),
-    /// The rest of a zone has no data.
-    Mark(Request),
     /// The pages of a zone are forgotten, and its blocks erased.
     Reset(Request),
 }
 
 impl ZoneRules {
-    /// Does what a request asks of the zones. Returns the drive's work for it.
+    /// Does what a request asks of the zones. Returns the drive's work for it; `marked` takes the rests of zones that have no data
+    /// from now on, where nothing is programmed there.
     fn take(
         &mut self,
         request: &Request,
         page_sectors: u64,
         counts: &mut ZoneCounts,
-    ) -> Result<Vec<ZoneWork>, Status> {
+        marked: &mut Vec<Request>,
+    ) -> Result<ZoneWork, Status> {
+        let none = ZoneWork::default();
         let (lba, sectors) = (request.lba, u64::from(request.sectors));
         let (page, pages) = (lba / page_sectors, sectors / page_sectors);
         let is_of_pages = lba.is_multiple_of(page_sectors) && sectors.is_multiple_of(page_sectors);
         match request.op {
-            Op::Read | Op::Flush => Ok(Vec::new()),
+            Op::Read | Op::Flush => Ok(none),
             Op::Trim => self.trim(request, page_sectors, counts),
             Op::Write | Op::Append | Op::Commit if !is_of_pages => Err(Status::InvalidField),
             Op::Write => {
                 let change = self.table.write(page, pages)?;
                 if !change.before.has_zrwa {
-                    return Ok(vec![ZoneWork::Write(*request)]);
+                    return Ok(ZoneWork::of_write(*request));
                 }
                 let committed = self.committed(&change, request, page_sectors);
                 counts.implicit_commits += u64::from(committed.is_some());
-                Ok([ZoneWork::Hold(*request)].into_iter().chain(committed).collect())
+                Ok(ZoneWork::of_steps([ZoneStep::Hold(*request)].into_iter().chain(committed)))
             }
             Op::Append => {
                 let (at, _) = self.table.append(page, pages)?;
-                Ok(vec![ZoneWork::Write(Request { op: Op::Write, lba: at * page_sectors, ..*request })])
+                Ok(ZoneWork::of_write(Request { op: Op::Write, lba: at * page_sectors, ..*request }))
             }
             Op::Commit => {
                 let zone_pages = u64::from(self.pages);
@@ -63,14 +88,31 @@ impl ZoneRules {
                 }
                 let change = self.table.commit(page + pages - 1)?;
                 counts.commits += 1;
-                Ok(Vec::from_iter(self.committed(&change, request, page_sectors)))
+                Ok(ZoneWork::of_steps(self.committed(&change, request, page_sectors)))
             }
-            Op::Open => self.manage(Action::Open { zrwa: false }, request, page_sectors, counts),
-            Op::OpenZrwa => self.manage(Action::Open { zrwa: true }, request, page_sectors, counts),
-            Op::Close => self.manage(Action::Close, request, page_sectors, counts),
-            Op::Finish => self.manage(Action::Finish, request, page_sectors, counts),
-            Op::Reset => self.manage(Action::Reset, request, page_sectors, counts),
-            Op::Offline => self.manage(Action::Offline, request, page_sectors, counts),
+            Op::Open => self.manage(Action::Open { zrwa: false }, request, page_sectors).map(|_| none),
+            Op::OpenZrwa => self.manage(Action::Open { zrwa: true }, request, page_sectors).map(|_| none),
+            Op::Close => self.manage(Action::Close, request, page_sectors).map(|_| none),
+            Op::Finish => {
+                let changes = self.manage(Action::Finish, request, page_sectors)?;
+                counts.finished += changes.len() as u64;
+                let rest = |change: &Change| {
+                    self.range(change.zone, (change.before.written, self.pages.into()), request, page_sectors)
+                };
+                // Pages of a random write area are programmed.
+                let marks = |change: &&Change| self.finish == Finish::Mark && !change.before.has_zrwa;
+                marked.extend(changes.iter().filter(marks).map(rest));
+                let programs = changes.iter().filter(|change| !marks(change));
+                Ok(ZoneWork::of_steps(programs.map(rest).map(ZoneStep::Finish)))
+            }
+            Op::Reset => {
+                let changes = self.manage(Action::Reset, request, page_sectors)?;
+                counts.resets += changes.len() as u64;
+                let pages =
+                    |change: &Change| self.range(change.zone, (0, self.pages.into()), request, page_sectors);
+                Ok(ZoneWork::of_steps(changes.iter().map(pages).map(ZoneStep::Reset)))
+            }
+            Op::Offline => self.manage(Action::Offline, request, page_sectors).map(|_| none),
         }
     }
 
@@ -81,10 +123,10 @@ impl ZoneRules {
     }
 
     /// The work for a write pointer that moved over a random write area.
-    fn committed(&self, change: &Change, request: &Request, page_sectors: u64) -> Option<ZoneWork> {
+    fn committed(&self, change: &Change, request: &Request, page_sectors: u64) -> Option<ZoneStep> {
         let pages = (change.before.written, change.after.written);
         let moved = pages.1 > pages.0;
-        moved.then(|| ZoneWork::Commit(self.range(change.zone, pages, request, page_sectors)))
+        moved.then(|| ZoneStep::Commit(self.range(change.zone, pages, request, page_sectors)))
     }
 
     /// Resets whole zones, all or none of them. Deallocating a part of a zone is a hint, which moves no write pointer.
@@ -93,10 +135,10 @@ impl ZoneRules {
         request: &Request,
         page_sectors: u64,
         counts: &mut ZoneCounts,
-    ) -> Result<Vec<ZoneWork>, Status> {
+    ) -> Result<ZoneWork, Status> {
         let zone_sectors = page_sectors * u64::from(self.pages);
         if !(request.lba.is_multiple_of(zone_sectors) && request.end().is_multiple_of(zone_sectors)) {
-            return Ok(Vec::new());
+            return Ok(ZoneWork::default());
         }
         let zones = (request.lba / zone_sectors) as u32..(request.end() / zone_sectors) as u32;
         let is_failed = |zone: u32| {
@@ -109,18 +151,17 @@ impl ZoneRules {
             let changes = self.table.manage(Action::Reset, self.table.start_of(zone), false)?;
             counts.resets += changes.len() as u64;
         }
-        Ok(vec![ZoneWork::Reset(*request)])
+        Ok(ZoneWork::of_steps([ZoneStep::Reset(*request)]))
     }
 
     /// Manages the zone that a request names; all of them (Select All), if its range is that of the drive, or the longest that begins
-    /// at 0.
+    /// at 0. Returns the transitions.
     fn manage(
         &mut self,
         action: Action,
         request: &Request,
         page_sectors: u64,
-        counts: &mut ZoneCounts,
-    ) -> Result<Vec<ZoneWork>, Status> {
+    ) -> Result<Vec<Change>, Status> {
         let (lba, sectors) = (request.lba, u64::from(request.sectors));
         let zone_sectors = page_sectors * u64::from(self.pages);
         let zones = u64::from(self.table.layout().zones);
@@ -128,25 +169,7 @@ impl ZoneRules {
         if !all && (!lba.is_multiple_of(zone_sectors) || sectors != zone_sectors) {
             return Err(Status::InvalidField);
         }
-        let changes = self.table.manage(action, lba / page_sectors, all)?;
-        let work = |change: Change| {
-            let end = u64::from(self.pages);
-            let pages = |first: u64| self.range(change.zone, (first, end), request, page_sectors);
-            match action {
-                Action::Reset => {
-                    counts.resets += 1;
-                    Some(ZoneWork::Reset(pages(0)))
-                }
-                Action::Finish => {
-                    counts.finished += 1;
-                    let rest = pages(change.before.written);
-                    let marks = self.finish == Finish::Mark && !change.before.has_zrwa;
-                    Some(if marks { ZoneWork::Mark(rest) } else { ZoneWork::Finish(rest) })
-                }
-                _ => None,
-            }
-        };
-        Ok(changes.into_iter().filter_map(work).collect())
+        self.table.manage(action, lba / page_sectors, all)
     }
 }
 
@@ -160,23 +183,20 @@ impl<C: Content> Core<C> {
     /// The drive takes a request. Returns its work for it; none if the request fails, or asks for nothing.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, request: &Request) -> Vec<ZoneWork> {
-        let Some(rules) = &mut self.zones else { return Vec::new() };
+    pub(crate) fn admit(&mut self, request: &Request) -> ZoneWork {
+        let Some(rules) = &mut self.zones else { return ZoneWork::default() };
         let (closed, counts) = (rules.table.closed(), &mut self.counters.zones);
-        let outcome = rules.take(request, self.page_sectors.get(), counts);
+        let mut marked = Vec::new();
+        let outcome = rules.take(request, self.page_sectors.get(), counts, &mut marked);
         counts.closed += rules.table.closed() - closed;
-        let mut works = outcome.unwrap_or_else(|status| {
-            self.fail(request, status);
-            Vec::new()
-        });
         // Nothing is programmed, so nothing has to take its turn.
-        works.retain(|work| {
-            if let ZoneWork::Mark(rest) = work {
-                self.end_zone(rest);
-            }
-            !matches!(work, ZoneWork::Mark(_))
-        });
-        works
+        for rest in &marked {
+            self.end_zone(rest);
+        }
+        outcome.unwrap_or_else(|status| {
+            self.fail(request, status);
+            ZoneWork::default()
+        })
     }
 
     /// A request fails.
@@ -217,7 +237,37 @@ impl<C: Content> Core<C> {
         let place = |zone: u32| self.alloc.locate(u64::from(zone) * pages);
         if let Some(zone) = (0..zones).find(|zone| place(*zone) == Some(of_block)) {
             let has_data = rules.table.report()[zone as usize].state != ZoneState::Empty;
-            rules.table.fail(zone, has_data);
+            // With dynamic mapping an empty zone waits for its reset only, and has another block then.
+            let is_dynamic = self.alloc.zoned().is_some_and(|zones| zones.is_dynamic());
+            if has_data || !is_dynamic {
+                rules.table.fail(zone, has_data);
+            }
+        }
+        if let Some(zones) = self.alloc.zoned() {
+            zones.wear_out(unit, block);
+        }
+        self.fail_zones_without_blocks();
+    }
+
+    /// A page of a zone has been forgotten, in a reset: with the last one the zone gives its block back, if the mapping is dynamic.
+    pub(super) fn free_zone(&mut self, lpn: u64) {
+        if self.alloc.zoned().is_some_and(|zones| zones.forget(lpn)) {
+            self.fail_zones_without_blocks();
+        }
+    }
+
+    /// Takes empty zones offline, the last ones first, as long as there are more than good blocks for them. If all are opened
+    /// already, a zone gets a worn block.
+    fn fail_zones_without_blocks(&mut self) {
+        let (Some(zones), Some(rules)) = (self.alloc.zoned(), &mut self.zones) else { return };
+        while zones.is_short() {
+            let pages = u64::from(rules.pages);
+            let free = |zone: &u32| zones.locate(u64::from(*zone) * pages).is_none();
+            let report = rules.table.report();
+            let is_empty = |zone: &u32| report[*zone as usize].state == ZoneState::Empty && free(zone);
+            let Some(zone) = (0..rules.table.layout().zones).rev().find(is_empty) else { return };
+            rules.table.fail(zone, false);
+            zones.fail();
         }
     }
 }

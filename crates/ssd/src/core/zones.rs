@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use super::zone_areas::Held;
+use crate::alloc::Home;
 use crate::content::Content;
 use crate::error::RunError;
 use crate::ftl::FtlConfig;
@@ -132,7 +133,13 @@ impl<C: Content> Core<C> {
     #[cold]
     #[inline(never)]
     fn check_in_zone(&mut self, unit: u32, ppn: u32) -> Result<(), RunError> {
-        let Some(rules) = self.zones.as_mut().filter(|rules| !rules.takes_requests) else { return Ok(()) };
+        let Some(rules) = self.zones.as_mut() else { return Ok(()) };
+        if rules.takes_requests {
+            if let Some(zones) = self.alloc.zoned().filter(|_| (ppn + 1).is_multiple_of(rules.pages)) {
+                zones.fill(Home { unit, key: ppn });
+            }
+            return Ok(());
+        }
         let closed = rules.table.closed();
         rules.programmed(unit, ppn);
         self.counters.zones.closed += rules.table.closed() - closed;

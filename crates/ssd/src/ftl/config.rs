@@ -48,9 +48,9 @@ impl FtlConfig {
         matches!(self, FtlConfig::Dftl(_))
     }
 
-    /// True if zones may have random write areas.
-    pub fn has_random_write_areas(&self) -> bool {
-        self.is_zoned() && self.zones().is_some_and(|zones| zones.zrwa_size.0 > 0)
+    /// True if zones get their dies when they are written.
+    pub(crate) fn maps_zones_dynamically(&self) -> bool {
+        self.is_zoned() && self.zones().is_some_and(|zones| zones.zone_map == zones::ZoneMap::Dynamic)
     }
 
     /// The zones of the drive, if it has any.

@@ -55,6 +55,17 @@ pub enum Finish {
     Mark,
 }
 
+/// Mapping of zones to parallel units: to planes, or to sets of dies with `alloc.kind=superblock`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZoneMap {
+    /// By the number of the zone: the one after lies on the unit after.
+    #[default]
+    Static,
+    /// When a zone is first written: to the unit where the fewest zones are being written, of those to the one with the fewest.
+    Dynamic,
+}
+
 /// Zones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -76,6 +87,8 @@ pub struct Config {
     pub max_active: Auto<u32>,
     /// Work of the drive when a zone is finished.
     pub finish: Finish,
+    /// Mapping of zones to dies.
+    pub zone_map: ZoneMap,
     /// Size of the random write area (ZRWA) of a zone that is opened with one: so far from the write pointer on, pages may be written in
     /// any order, and again, before they go to the flash. 0: no zone has one.
     pub zrwa_size: Bytes,
@@ -96,6 +109,7 @@ impl Default for Config {
             max_open: Auto(None),
             max_active: Auto(None),
             finish: Finish::default(),
+            zone_map: ZoneMap::default(),
             zrwa_size: Bytes(0),
             zrwa_granularity: Auto(None),
             zrwa_resources: Auto(None),

@@ -69,6 +69,17 @@ pub struct HostEntry {
     pub version: u64,
     /// They were trimmed.
     pub trim: Option<TrimEntry>,
+    /// They went to a random write area.
+    pub held: Option<HeldEntry>,
+}
+
+/// A page in a random write area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldEntry {
+    /// Since when, ns.
+    pub time_ns: u64,
+    /// The page.
+    pub image: Arc<Image>,
 }
 
 /// A trim took effect.

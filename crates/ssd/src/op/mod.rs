@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use command::{Command, Link, NO_EFFECT, NOBODY, Role};
 pub use command::{CommandKind, Purpose};
-pub use entry::{Change, HostEntry, Image, Level, LevelEntry, PageEntry, TrimEntry};
+pub use entry::{Change, HeldEntry, HostEntry, Image, Level, LevelEntry, PageEntry, TrimEntry};
 use opened::Opened;
 use packed::Packed;
 pub(crate) use slice::{Crossing, PageSlice};

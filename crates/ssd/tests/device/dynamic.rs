@@ -3,7 +3,7 @@
 use flashweir_ssd::CommandKind::{Program, Read, Rewrite};
 use flashweir_trace::Op;
 
-use super::rig::{PROGRAM, READ, Setting, TRANSFER, read, run, sectors, write};
+use super::rig::{PROGRAM, READ, Setting, TRANSFER, flush, read, run, sectors, write};
 
 const WRITE: u64 = TRANSFER + PROGRAM;
 const TWO: [Setting; 2] = [("channels", "2"), ("alloc.kind", "dynamic")];
@@ -47,6 +47,27 @@ fn a_data_block_goes_to_an_idle_channel_and_its_pages_stay_there() {
         dies,
         [(0, 0), (1, 0), (0, WRITE), (1, 2 * WRITE)],
         "page 3 waits for page 1, and page 0 for nobody"
+    );
+}
+
+#[test]
+fn a_cycle_writes_one_page_to_a_unit_and_in_order_nothing_overtakes_it() {
+    // Pages 0, 2, 4 and 6 are a data block on the first channel, and 1 is on the second one.
+    let settings = [
+        ("channels", "2"),
+        ("alloc.kind", "dynamic"),
+        ("ftl.kind", "fast"),
+        ("op_ratio", "1"),
+        ("clock", "lock-step"),
+        ("buffer.bytes", "16KiB"),
+        ("buffer.order", "in-order"),
+        ("buffer.ack", "flash"),
+    ];
+    let outcome = run(&settings, &[write(0, 0), write(0, 2), write(0, 1), flush(1)]);
+    let ends = outcome.completions();
+    assert!(
+        ends[0] < ends[1] && ends[1] <= ends[2],
+        "{ends:?}: the second page of a unit is of another cycle"
     );
 }
 

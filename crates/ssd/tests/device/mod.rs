@@ -38,6 +38,7 @@ mod trim;
 mod victims;
 mod zone_areas;
 mod zone_commands;
+mod zone_dies;
 mod zone_failures;
 mod zone_model;
 mod zones;

@@ -172,8 +172,9 @@ fn all_parts_of_a_long_append_go_to_its_zone() {
 const ZONE: u64 = 34_464;
 const PAGE_SECTORS: u64 = 64;
 
-/// Milliseconds that a finish and then a reset take on the preset when so many pages of a zone are written.
-fn finish_and_reset(written: &[u64]) -> Vec<[f64; 2]> {
+/// Milliseconds that a finish and then a reset take when so many pages of a zone are written; on the preset, or with zones of the
+/// same size over so many of its dies.
+fn finish_and_reset(dies: &'static str, pages_per_block: &'static str, written: &[u64]) -> Vec<[f64; 2]> {
     let preset = Preset::find("zn540").expect("there").layer().expect("a layer");
     let own = [
         ("ftl.kind", "zones"),
@@ -182,6 +183,8 @@ fn finish_and_reset(written: &[u64]) -> Vec<[f64; 2]> {
         ("precondition", "empty"),
         ("host.mode", "open"),
         ("engine", "auto"),
+        ("alloc.superblock_dies", dies),
+        ("pages_per_block", pages_per_block),
     ];
     let config = resolve(&[preset, Layer::from_assignments("test", own)]).expect("a legal drive");
     let options = Options { seed: 1, record: true, ..Options::default() };
@@ -214,7 +217,7 @@ fn finish_and_reset(written: &[u64]) -> Vec<[f64; 2]> {
 fn a_finish_of_a_zn540_takes_time_by_what_is_left() {
     let written = [1, 2154, 4308, 8616, 17_232, 34_463];
     let published = [908.0, 848.0, 793.0, 681.0, 457.0, 2.6];
-    let found = finish_and_reset(&written);
+    let found = finish_and_reset("32", "1077", &written);
     for ((pages, ms), [finish, reset]) in written.iter().zip(published).zip(&found) {
         println!("{pages} pages: finish {finish:.2} ms ({ms} ms), reset {reset:.2} ms");
     }
@@ -225,5 +228,18 @@ fn a_finish_of_a_zn540_takes_time_by_what_is_left() {
                 .map(|ms| ms[at] - (ms[5] + (ms[0] - ms[5]) * left(at)));
         assert!(by_model.abs() < 0.01 * found[0][0], "model off a line by {by_model} ms at {at}");
         assert!(by_drive.abs() < 0.02 * 908.0, "drive off a line by {by_drive} ms at {at}");
+    }
+}
+
+#[test]
+fn a_zn540_with_zones_over_fewer_dies_would_finish_them_later_and_reset_them_in_the_same_time() {
+    let all = [("32", "1077", 437.1), ("16", "2154", 664.3), ("8", "4308", 1119.3)];
+    for (dies, pages_per_block, expected) in all {
+        let found = finish_and_reset(dies, pages_per_block, &[1])[0];
+        println!(
+            "{dies} dies: finish {:.2} ms (908 ms), reset {:.2} ms (6.8 to 16.6 ms)",
+            found[0], found[1]
+        );
+        assert!((found[0] - expected).abs() < 0.1 && (found[1] - 5.0).abs() < 0.01, "{dies} dies: {found:?}");
     }
 }

@@ -98,3 +98,28 @@ fn a_zone_that_wears_out_with_data_is_read_only_until_it_is_taken_offline() {
     assert_eq!(states(&settings, &requests[..requests.len() - 2])[1], ZoneState::ReadOnly);
     assert_eq!(states(&settings, &requests)[1], ZoneState::Offline);
 }
+
+#[test]
+fn a_zone_that_is_mapped_when_it_is_written_has_spare_blocks_before_one_is_lost() {
+    // 8 zones and 13 superblocks, of which each takes three erases in turn: the 27th wears the first one out.
+    let settings = worn(&[("ftl.zone_map", "dynamic")]);
+    let state = |count: u64| states(&settings, &cycles(1, count));
+    assert!(
+        state(31).iter().all(|state| *state == ZoneState::Empty),
+        "five worn, and eight left for as many zones"
+    );
+    let lost: Vec<_> = state(32).into_iter().map(|state| state == ZoneState::Offline).collect();
+    assert_eq!(lost, [false, false, false, false, false, false, false, true]);
+    for more in [&[][..], &[("buffer.bytes", "16KiB")]] {
+        let settings = worn(&[&[("ftl.zone_map", "dynamic")], more].concat());
+        let requests = cycles(1, 50);
+        let outcome =
+            if more.is_empty() { run_both(&settings, &requests) } else { run(&settings, &requests) };
+        let counters = &outcome.counters;
+        // With the twelfth the zone is lost that was written; the first one keeps the last superblock.
+        assert_eq!((counters.zones.resets, counters.ageing.retired_blocks), (38, 12 * 4), "{more:?}");
+        assert_eq!(errors(&counters.zones), [(Status::ZoneOffline, 12), (Status::InvalidTransition, 12)]);
+        let lost = states(&settings, &requests);
+        assert!(lost[0] == ZoneState::Empty && lost[1..].iter().all(|state| *state == ZoneState::Offline));
+    }
+}

@@ -61,6 +61,7 @@ const DRIVES: [&[Setting]; 8] = [
         ("ftl.zrwa_granularity", "8KiB"),
         ("ftl.zrwa_resources", "2"),
         ("alloc.superblock_dies", "2"),
+        ("ftl.zone_map", "dynamic"),
         ("planes", "2"),
         ("timing.multi_plane", "true"),
         ("buffer.bytes", "64KiB"),
@@ -69,6 +70,7 @@ const DRIVES: [&[Setting]; 8] = [
     &[
         ("alloc.kind", "striped"),
         ("ftl.zrwa_size", "4KiB"),
+        ("ftl.zone_map", "dynamic"),
         ("precondition", "full"),
         ("sched.kind", "suspend"),
     ],

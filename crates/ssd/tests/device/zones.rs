@@ -200,11 +200,18 @@ fn next(zones: &Zones, seed: &mut u64, time_ns: u64) -> Request {
 
 #[test]
 fn a_hundred_thousand_random_requests_leave_the_zones_that_the_rules_say() {
-    let drives: [&[Setting]; 6] = [
+    let drives: [&[Setting]; 8] = [
         &[],
         &[("ftl.finish", "mark"), ("ftl.max_open", "3")],
         &[("buffer.bytes", "32KiB"), ("ftl.max_open", "2"), ("ftl.max_active", "5")],
         &[("alloc.superblock_dies", "2"), ("planes", "2"), ("timing.multi_plane", "true")],
+        &[("alloc.superblock_dies", "1"), ("ftl.zone_map", "dynamic"), ("ftl.finish", "mark")],
+        &[
+            ("alloc.superblock_dies", "2"),
+            ("ftl.zone_map", "dynamic"),
+            ("buffer.bytes", "32KiB"),
+            ("alloc.parity", "1"),
+        ],
         &[("alloc.kind", "striped"), ("precondition", "full"), ("sched.kind", "suspend")],
         &[("alloc.parity", "3"), ("buffer.bytes", "16KiB"), ("buffer.ack", "flash")],
     ];

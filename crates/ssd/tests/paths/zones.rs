@@ -19,10 +19,26 @@ fn of_zones(settings: &Settings, host: &str) -> Option<Settings> {
     }
     let unit = settings.iter().find(|(key, _)| *key == "ftl.map_unit").filter(|_| host == "log");
     let unit = unit.map(|(_, value)| ("ftl.log_unit", value.clone()));
-    let own = [("ftl.kind", "zones"), ("ftl.host", host), ("ftl.separate", "none")];
+    let is_dynamic = host == "none" && settings.len().is_multiple_of(2);
+    let map = if is_dynamic { "dynamic" } else { "static" };
+    let own = [("ftl.kind", "zones"), ("ftl.host", host), ("ftl.separate", "none"), ("ftl.zone_map", map)];
     let own = own.map(|(key, value)| (key, value.to_owned()));
     let kept = settings.iter().filter(|(key, _)| !key.starts_with("ftl.")).cloned();
-    Some(kept.chain(own).chain(unit).collect())
+    let zones: Settings = kept.chain(own).chain(unit).collect();
+    let wears = host == "none" && settings.len().is_multiple_of(3);
+    Some(if wears { worn(zones, settings.len() / 3) } else { zones })
+}
+
+/// The drive with blocks that are retired: after a few erases, or reads, and some of them at once.
+fn worn(settings: Settings, number: usize) -> Settings {
+    let by_erases = [("ageing.alpha", "0.0004"), ("ageing.k", "1"), ("ageing.retire", "1")];
+    let by_reads = [("ageing.gamma", "0.0004"), ("ageing.p", "0"), ("ageing.q", "1")];
+    let law = if number.is_multiple_of(2) { by_erases } else { by_reads };
+    let own = [("ageing.kind", "power-law"), ("ageing.reads_of", "block"), ("ageing.spread", "0.5")];
+    let all = own.into_iter().chain(law).chain([("ageing.retire", "1")]);
+    let is_other = |key: &str| !key.starts_with("ageing.") && !key.starts_with("background.refresh");
+    let kept = settings.into_iter().filter(|(key, _)| is_other(key));
+    kept.chain(all.map(|(key, value)| (key, value.to_owned()))).collect()
 }
 
 /// Requests to addresses as requests to their zones: writes and appends at the write pointer as long as there is room, then resets,
@@ -62,12 +78,13 @@ fn to_zones(config: &Config, requests: &[Request]) -> Vec<Request> {
     all
 }
 
-/// Both paths, where both apply, and a fork. Returns whether both were compared.
-fn check(settings: &Settings, requests: &[Request]) -> Result<Option<bool>, TestCaseError> {
+/// Both paths, where both apply, and a fork; counts blocks that zones lost. Returns whether both paths were compared.
+fn check(settings: &Settings, requests: &[Request], lost: &Cell<u64>) -> Result<Option<bool>, TestCaseError> {
     let Some(events) = config(settings, "event") else { return Ok(None) };
     let failed = |error: flashweir_ssd::RunError| TestCaseError::fail(format!("{settings:?}: {error}"));
     let requests = if events.takes_zone_commands() { to_zones(&events, requests) } else { requests.to_vec() };
     let (by_events, records) = recorded(&events, &requests, 7).map_err(failed)?;
+    lost.set(lost.get() + u64::from(events.takes_zone_commands()) * by_events.counters.ageing.retired_blocks);
     prop_assert_eq!(by_events.counters.requests.iter().sum::<u64>(), requests.len() as u64);
     let (first, second) = requests.split_at(requests.len() / 2);
     let mut simulation = start(&events, true);
@@ -90,11 +107,11 @@ fn check(settings: &Settings, requests: &[Request]) -> Result<Option<bool>, Test
 fn random_drives_of_zones_do_the_same_on_both_paths_and_as_forks() {
     let (strategy, settings) = cases();
     let mut runner = proptest::test_runner::TestRunner::new(settings);
-    let (ran, both) = (Cell::new([0; 2]), Cell::new(0));
+    let (ran, both, lost) = (Cell::new([0; 2]), Cell::new(0), Cell::new(0));
     let one = |(settings, requests): (Settings, Vec<Request>)| {
         for (at, host) in ["log", "none"].into_iter().enumerate() {
             let Some(settings) = of_zones(&settings, host) else { continue };
-            if let Some(compared) = check(&settings, &requests)? {
+            if let Some(compared) = check(&settings, &requests, &lost)? {
                 let mut counts = ran.get();
                 counts[at] += 1;
                 ran.set(counts);
@@ -105,5 +122,6 @@ fn random_drives_of_zones_do_the_same_on_both_paths_and_as_forks() {
     };
     runner.run(&strategy, one).unwrap_or_else(|error| panic!("{error}"));
     let (ran, both) = (ran.get(), both.get());
+    assert!(lost.get() > 0, "no zone failed");
     assert!(ran.iter().all(|ran| *ran >= 10) && both >= 5, "{ran:?} drives, {both} of them on both paths");
 }

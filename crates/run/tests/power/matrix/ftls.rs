@@ -10,7 +10,7 @@ const REFRESH: [(&str, &str); 5] = [
 ];
 
 /// FTLs, with settings of their own.
-pub(super) const FTLS: [(&str, &[(&str, &str)]); 32] = [
+pub(super) const FTLS: [(&str, &[(&str, &str)]); 36] = [
     ("page", &[]),
     ("page", &[("ftl.map_unit", "512")]),
     ("page", &[("page", "2KiB"), ("ftl.map_unit", "512"), ("gc.frontiers", "2"), ("op_ratio", "1")]),
@@ -129,6 +129,20 @@ pub(super) const FTLS: [(&str, &[(&str, &str)]); 32] = [
             ("slc.when_full", "direct"),
             ("slc.fold_after", "50us"),
             ("op_ratio", "2"),
+        ],
+    ),
+    ("page", &[("ftl.classifier", "generations"), ("ftl.groups", "4"), ("op_ratio", "2")]),
+    ("page", &[("ftl.classifier", "death-time"), ("op_ratio", "2")]),
+    ("page", &[("ftl.classifier", "frequency"), ("alloc.kind", "superblock"), ("op_ratio", "3")]),
+    (
+        "page",
+        &[
+            ("ftl.classifier", "age-groups"),
+            ("ftl.map_unit", "512"),
+            ("alloc.kind", "superblock"),
+            ("alloc.parity", "3"),
+            ("pages_per_block", "16"),
+            ("op_ratio", "4"),
         ],
     ),
 ];

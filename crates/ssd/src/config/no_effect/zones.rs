@@ -4,7 +4,7 @@ use super::NoEffect;
 use crate::buffer::Replacement;
 use crate::config::{Config, Precondition};
 use crate::ftl::FtlConfig;
-use crate::ftl::zones::{Config as Zones, Finish, Separate};
+use crate::ftl::zones::{Config as Zones, Finish, Separate, ZoneMap};
 use crate::gc::GcConfig;
 use crate::quantity::Auto;
 use crate::task::BackgroundConfig;
@@ -27,7 +27,7 @@ fn clear_areas(zones: &mut Zones) {
         (default.zrwa_size, default.zrwa_granularity, default.zrwa_resources);
 }
 
-pub(super) const ZONES: [NoEffect; 8] = [
+pub(super) const ZONES: [NoEffect; 9] = [
     NoEffect {
         keys: "ftl.separate, ftl.handles, ftl.log_unit, ftl.host=none",
         reason: "without the host's log nothing is mapped or kept apart",
@@ -56,6 +56,15 @@ pub(super) const ZONES: [NoEffect; 8] = [
             own.is_some_and(|zones| zones.finish != Finish::default())
         },
         clear: |config| own(config, |zones| zones.finish = Finish::default()),
+    },
+    NoEffect {
+        keys: "ftl.zone_map, ftl.host=log",
+        reason: "the host's log chooses the zones that it writes",
+        applies: |config| {
+            let own = config.ftl.zones().filter(|_| !config.ftl.is_zoned());
+            own.is_some_and(|zones| zones.zone_map != ZoneMap::default())
+        },
+        clear: |config| own(config, |zones| zones.zone_map = ZoneMap::default()),
     },
     NoEffect {
         keys: "ftl.zrwa_size, ftl.zrwa_granularity, ftl.zrwa_resources, ftl.host=log",

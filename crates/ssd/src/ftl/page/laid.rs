@@ -17,6 +17,8 @@ pub(in crate::ftl) struct Laid {
     blocks: Vec<(u32, u32)>,
     /// Mapping units laid or passed over at each page of flash of a turn: those of the first block, of the second, and so on.
     taken: Vec<u32>,
+    /// Block at which the last stale page was found, by page of flash of a turn.
+    stale: Vec<u32>,
 }
 
 impl Laid {
@@ -25,7 +27,18 @@ impl Laid {
             open: Frontier { block: NO_BLOCK, next: pages_per_block },
             blocks: Vec::new(),
             taken: Vec::new(),
+            stale: Vec::new(),
         }
+    }
+
+    /// The block at which the search for a stale page at a key's place begins.
+    pub(super) fn last_stale(&self, rules: &Rules, key: u32) -> u32 {
+        self.stale.get(rules.place_in_turn(key) as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn note_stale(&mut self, rules: &Rules, key: u32, block: u32) {
+        self.stale.resize(rules.turn as usize, 0);
+        self.stale[rules.place_in_turn(key) as usize] = block;
     }
 
     /// There is no open block any more. Returns what was.
@@ -45,12 +58,6 @@ impl Rules {
     fn units_at(&self, place: u32) -> u32 {
         let pages = self.pages_per_block.get() as u32 / self.per_page;
         (pages - place).div_ceil(self.turn) * self.per_page
-    }
-
-    /// True if a page of a unit, counted in mapping units of its block, is at a page of flash of its turns.
-    #[inline]
-    pub(super) fn is_at(&self, place: u32, page: u32) -> bool {
-        page / self.per_page % self.turn == place
     }
 }
 

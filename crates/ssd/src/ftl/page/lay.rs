@@ -10,6 +10,9 @@
 use super::{Frontier, NO_BLOCK, Ops, PageFtl};
 use crate::alloc::Home;
 
+/// Blocks that are searched for a stale page on a die, before one on another die does.
+const MAX_SEARCHED: usize = 16;
+
 impl PageFtl {
     /// Gives a page of which there is no version a physical page. Returns false if there is none.
     pub(in crate::ftl) fn lay(&mut self, home: Home, ops: &mut Ops) -> bool {
@@ -18,7 +21,8 @@ impl PageFtl {
         if self.lay_apart(home, self.rules.held_back.saturating_sub(waiting), ops) {
             return true;
         }
-        let found = self.stale_page(home).or_else(|| self.stale_page_of_victim(home.unit));
+        let found = self.stale_of_die(home).or_else(|| self.stale_page(home.unit));
+        let found = found.or_else(|| self.stale_page_of_victim(home.unit));
         let found = found.or_else(|| self.next_of_host(home.unit, ops));
         let found = found.or_else(|| self.page_of_emptied(home.unit));
         let Some(ppn) = found else { return self.lay_after_fold(home, ops) };
@@ -67,8 +71,24 @@ impl PageFtl {
         state.host.next < pages_per_block
     }
 
-    /// A stale page of a full block: of the one that had one last, or the next one. There one at the page's place in a turn, if any.
-    fn stale_page(&mut self, Home { unit, key }: Home) -> Option<u32> {
+    /// A stale page of a superblock on the die that the page has by its address, of the next few from the one that had such a page last.
+    fn stale_of_die(&mut self, Home { unit, key }: Home) -> Option<u32> {
+        if self.rules.turn == 1 {
+            return None;
+        }
+        let state = &self.units[unit as usize];
+        let count = state.blocks.count() as u32;
+        let from = state.laid.last_stale(&self.rules, key);
+        let full = |block: &u32| state.blocks.is_full(*block) && !self.is_slc_block(unit, *block);
+        let mut next = (from..count).chain(0..from).take(MAX_SEARCHED).filter(full);
+        let found = next.find_map(|block| Some((block, self.stale_in_turn(unit, block, key)?)));
+        let block = found.map_or((from + MAX_SEARCHED as u32) % count, |(block, _)| block);
+        self.units[unit as usize].laid.note_stale(&self.rules, key, block);
+        Some(found?.1)
+    }
+
+    /// A stale page of a full block: of the one that had one last, or the next one.
+    fn stale_page(&mut self, unit: u32) -> Option<u32> {
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let state = &self.units[unit as usize];
         let count = state.blocks.count() as u32;
@@ -79,7 +99,7 @@ impl PageFtl {
         let from = state.searched;
         let block = (from..count).chain(0..from).find(has_one)?;
         self.units[unit as usize].searched = block;
-        self.stale_in_turn(unit, block, key).or_else(|| self.first_stale(unit, block))
+        self.first_stale(unit, block)
     }
 
     /// A stale page of the victim of a collection, if what is valid there still fits into the block that it goes to.
@@ -131,13 +151,11 @@ impl PageFtl {
 
     /// The first stale page of a block at the place of a key in a turn.
     fn stale_in_turn(&self, unit: u32, block: u32, key: u32) -> Option<u32> {
-        if self.rules.turn == 1 {
-            return None;
-        }
         let pages_per_block = self.rules.pages_per_block.get() as u32;
         let bits = &self.units[unit as usize].valid_bits[block as usize * self.rules.words_per_block..];
-        let place = self.rules.place_in_turn(key);
-        let of_place = (0..pages_per_block).filter(|page| self.rules.is_at(place, *page));
+        let (place, per_page) = (self.rules.place_in_turn(key), self.rules.per_page);
+        let pages = (place..pages_per_block / per_page).step_by(self.rules.turn as usize);
+        let of_place = pages.flat_map(|page| page * per_page..(page + 1) * per_page);
         let mut stale = of_place.filter(|page| bits[(page >> 6) as usize] & (1 << (page & 63)) == 0);
         Some(block * pages_per_block + stale.next()?)
     }

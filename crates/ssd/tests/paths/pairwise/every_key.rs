@@ -13,13 +13,8 @@ use super::space::get;
 use super::workloads::Workload;
 use super::{compare, long};
 
-/// Random drives that have such keys.
-const RETIRED: &str = "drives of `paths::drives` retire blocks, where their translation layer does";
-
 /// Keys that are not drawn, with the reason.
-const NOT_DRAWN: [(&str, &str); 10] = [
-    ("ageing.retire", RETIRED),
-    ("ageing.max_retired", RETIRED),
+const NOT_DRAWN: [(&str, &str); 8] = [
     ("engine", "each drive runs on every time path that is exact for it"),
     ("gc.victim_file", LEFT_OUT.1),
     ("gc.planner_file", LEFT_OUT.1),
@@ -31,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 10] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 98] = [
+const VALUES: [(&str, &[&str]); 100] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
@@ -104,6 +99,8 @@ const VALUES: [(&str, &[&str]); 98] = [
     ("fill", &["1", "0.9", "0.3"]),
     ("ageing.rated_cycles", &["auto", "30"]),
     ("ageing.cycles", &["0", "20", "3000"]),
+    ("ageing.retire", &["none", "1", "2"]),
+    ("ageing.max_retired", &["none", "0", "2"]),
     ("ageing.retention", &["0", "30", "900"]),
     ("ageing.temperature", &["25", "30", "60"]),
     ("ageing.pace", &["0", "1", "10000000"]),

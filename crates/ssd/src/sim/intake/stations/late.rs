@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::{Kind, PAGE_TAG, Stations};
 use crate::buffer::WriteBuffer;
 use crate::content::Content;
+use crate::core::Cycle;
 use crate::error::RunError;
 use crate::nand::{Executor, Probe, TimePath};
 use crate::op::Stage;
@@ -76,19 +77,17 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Writes pages to a station, at most one a unit; of mapping units, as many as it takes.
     pub(super) fn write_late(&mut self, station: u32) -> Result<(), RunError> {
-        let mut wrote = false;
+        let mut cycle = Cycle { dies: self.stations.own_dies(station), taken: Vec::new() };
         for _ in self.stations.units_of(station) {
-            if !self.write_next(station, false)? {
-                break;
-            }
-            wrote = true;
+            let Some(unit) = self.write_next(station, &cycle, false)? else { break };
+            cycle.taken.push(unit);
             for _ in 1..self.core.geometry.units_per_page {
-                if !self.write_next(station, true)? {
+                if self.write_next(station, &cycle, true)?.is_none() {
                     break;
                 }
             }
         }
-        if wrote {
+        if !cycle.taken.is_empty() {
             self.core.take_companions();
             self.end_of_group(station, Cause::Write, Kind::Cycle);
         }
@@ -104,33 +103,36 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     }
 
     /// Writes the oldest page that finds a unit of the station, or goes into the page of flash that is being filled (`fills`).
-    /// Returns false if none does.
-    fn write_next(&mut self, station: u32, fills: bool) -> Result<bool, RunError> {
+    /// Returns its unit; none if no page does.
+    fn write_next(&mut self, station: u32, cycle: &Cycle, fills: bool) -> Result<Option<u32>, RunError> {
         let (now, tag) = (self.array.now_ns(), PAGE_TAG + station);
         let page_sectors = self.core.page_sectors.get() as u32;
-        let dies = self.stations.own_dies(station);
         let mut from = 0;
         while let Some((queue, slot)) = self.oldest_head(from) {
             from = self.buffer.as_ref().map_or(0, |buffer| buffer.sequence(slot)) + 1;
             if self.is_held_up(station, slot) {
+                // In order nothing passes it.
+                if self.buffer.as_ref().is_some_and(WriteBuffer::is_in_order) {
+                    break;
+                }
                 continue;
             }
-            let Some(buffer) = &mut self.buffer else { return Ok(false) };
+            let Some(buffer) = &mut self.buffer else { return Ok(None) };
             let entry = buffer.entry(slot);
             let (request, left) = (entry.request, self.core.codewords.left_by_mask(&entry.mask));
             let part = entry.whole(page_sectors);
             let stage = Stage::Buffer(slot);
             if fills && self.core.fills(&part, left.is_some()).is_none() {
-                return Ok(false);
+                return Ok(None);
             }
-            let only = Some(dies.clone());
+            let to = (stage, Some(cycle));
             let written = if self.stations.has_clock() {
                 let mut group = self.stations.groups.fill(&self.array);
                 group.serve(request);
-                self.core.write_on(now, tag, part, left, (stage, only), &mut group)?
+                self.core.write_on(now, tag, part, left, to, &mut group)?
             } else {
                 self.array.serve(request);
-                self.core.write_on(now, tag, part, left, (stage, only), &mut self.array)?
+                self.core.write_on(now, tag, part, left, to, &mut self.array)?
             };
             if written {
                 if let Some(buffer) = &mut self.buffer {
@@ -141,12 +143,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 }
                 self.found_unit(slot, station);
                 self.stations.of(station).serving.push(slot);
-                return Ok(true);
+                return Ok(self.core.alloc.locate(part.lpn).map(|home| home.unit));
             }
             if self.buffer.as_ref().is_some_and(WriteBuffer::is_in_order) {
                 break;
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
