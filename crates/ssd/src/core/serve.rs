@@ -34,6 +34,18 @@ pub(crate) struct Cycle {
     pub(crate) taken: Vec<u32>,
 }
 
+impl<'a, X> View<'a, X> {
+    pub(super) fn new(
+        executor: &'a X,
+        ftl: &'a Ftl,
+        before: Option<Home>,
+        (cycle, planes): (Option<&'a Cycle>, u32),
+        now_ns: u64,
+    ) -> Self {
+        Self { executor, ftl, before: before.map(|home| home.unit), cycle, planes, now_ns }
+    }
+}
+
 impl<X: Executor> AllocView for View<'_, X> {
     fn die_is_idle(&self, die: u32) -> bool {
         match self.cycle {
@@ -191,14 +203,7 @@ impl<C: Content> Core<C> {
         let home = if let Some(unit) = filled {
             self.alloc.assign(lpn, unit)
         } else {
-            let view = View {
-                executor,
-                ftl: &self.ftl,
-                before: mapped.map(|home| home.unit),
-                cycle,
-                planes: self.planes,
-                now_ns,
-            };
+            let view = View::new(executor, &self.ftl, mapped, (cycle, self.planes), now_ns);
             let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
             home
         };
