@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cmaes import CMA
+from cmaes import CMA  # type: ignore[import-untyped]
 
 from flashweir.fitting import frontend, measurements, space, trials
 from flashweir.fitting.closed import Form

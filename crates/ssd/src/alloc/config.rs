@@ -35,12 +35,14 @@ impl AllocConfig {
         AllocConfig::Dynamic(dynamic::Config::default())
     }
 
-    /// Static allocation to the places that filling the drive in order gives.
-    pub(crate) fn filled(&self) -> Self {
+    /// Static allocation to the places that filling the drive in order gives, on channels of so many chips, dies and planes.
+    pub(crate) fn filled(&self, [chips, dies, planes]: [u32; 3]) -> Self {
+        let chips_matter = chips > 1 && dies * planes > 1;
         match self {
-            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => {
+            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) if chips_matter => {
                 AllocConfig::Striped(striped::Config { order: striped::Order::Cwdp })
             }
+            AllocConfig::Dynamic(_) | AllocConfig::Hybrid(_) => Self::default(),
             own => own.clone(),
         }
     }

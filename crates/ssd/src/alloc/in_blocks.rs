@@ -278,17 +278,21 @@ mod tests {
 
     #[test]
     fn a_drive_filled_in_order_is_striped() {
-        let geometry = Geometry {
-            maps_blocks: true,
-            pages_per_block: 4,
-            unit_logical_pages: 8,
-            logical_pages: 192,
-            ..Geometry::for_test(3, 2, 2, 2)
-        };
-        let mut places = Alloc::new(&AllocConfig::dynamic(), None, &geometry);
-        let striped = Alloc::new(&AllocConfig::dynamic().filled(), None, &geometry);
-        for lpn in 0..192 {
-            assert_eq!(places.place(0, lpn, &Busy(Vec::new())), striped.locate(lpn), "page {lpn}");
+        for [chips, dies, planes] in [[2, 2, 2], [1, 2, 2], [2, 1, 1], [2, 1, 2]] {
+            let logical_pages = u64::from(3 * chips * dies * planes) * 8;
+            let geometry = Geometry {
+                maps_blocks: true,
+                pages_per_block: 4,
+                unit_logical_pages: 8,
+                logical_pages,
+                ..Geometry::for_test(3, chips, dies, planes)
+            };
+            let mut places = Alloc::new(&AllocConfig::dynamic(), None, &geometry);
+            let as_filled = AllocConfig::dynamic().filled([chips, dies, planes]);
+            let striped = Alloc::new(&as_filled, None, &geometry);
+            for lpn in 0..logical_pages {
+                assert_eq!(places.place(0, lpn, &Busy(Vec::new())), striped.locate(lpn), "page {lpn}");
+            }
         }
     }
 }

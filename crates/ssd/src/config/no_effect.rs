@@ -167,7 +167,7 @@ const TABLE: [NoEffect; 24] = [
             config.ftl.maps_blocks() && config.binds_late() && is_full && config.fill >= 1.0
         },
         clear: |config| {
-            config.alloc = config.alloc.filled();
+            config.alloc = config.alloc.filled([config.chips, config.dies, config.planes]);
             config.tenants.channels = ChannelsConfig::default();
         },
     },
