@@ -1,10 +1,12 @@
 """Fixtures: the shipped trace, a small drive, and a way to run the command as a user does."""
 
+import importlib.util
 import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import forked
@@ -26,6 +28,17 @@ SMALL_SETTINGS = [f"--set={key}={value}" for key, value in SMALL_DRIVE.items()]
 QUICK = "random:span=32MiB,size=4KiB,count=20000,seed=1"
 # Runs for much longer than a test waits.
 ENDLESS = "random:span=32MiB,size=4KiB,count=2000000000,seed=1"
+
+
+def load_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A script of an experiment as a module, for one test."""
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_{path.parent.name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
 
 
 @dataclass(frozen=True)

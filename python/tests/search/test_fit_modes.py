@@ -1,24 +1,17 @@
 """Slow modes of measured writes (experiment 09), by Little's law."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import load_script
 
 SCRIPT = Path(__file__).parents[3] / "experiments" / "09-real-drives" / "modes.py"
 
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("modes_of_experiment_09", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT, monkeypatch)
 
 
 def test_slow_writes_of_one_drive_are_paced_at_the_rate_of_their_threads(script: ModuleType) -> None:

@@ -1,12 +1,11 @@
 """Mechanisms left out of fitted drives (experiment 09)."""
 
-import importlib.util
-import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import load_script
 
 from flashweir.fitting import measurements, space
 from flashweir.fitting.search import given
@@ -17,13 +16,7 @@ FOLDER = Path(__file__).parents[3] / "experiments" / "09-real-drives"
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("without_of_experiment_09", FOLDER / "without.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(FOLDER / "without.py", monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["pe8110-default", "pm9a3-default", "d7-p5520", "7450-max-default"])
