@@ -46,7 +46,7 @@ use codewords::Codewords;
 use copyback::Copybacks;
 use erased::Erased;
 use gather::Share;
-use issue::Made;
+use issue::{Made, Part};
 use pending::Pending;
 pub use retire::{ReadOnly, Spare};
 pub(crate) use serve::Cycle;
@@ -224,7 +224,7 @@ impl<C: Content> Core<C> {
         self.begin_refresh(now_ns, unit, work);
         let step = self.ftl.step(unit, work, &mut self.ops)?;
         self.fold_row(unit, step)?;
-        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
+        self.issue(now_ns, Made { part: Part::Step, ..Made::default() }, executor);
         Ok(step)
     }
 
@@ -263,7 +263,7 @@ impl<C: Content> Core<C> {
                 }
             }
         }
-        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
+        self.issue(now_ns, Made { part: Part::Step, ..Made::default() }, executor);
         Ok(step)
     }
 
@@ -291,7 +291,7 @@ impl<C: Content> Core<C> {
             Action::Move => ftl.follow_move(unit, ops)?,
             Action::Erase => ftl.follow_erase(unit, ops)?,
         };
-        self.issue(now_ns, Made { step: true, ..Made::default() }, executor);
+        self.issue(now_ns, Made { part: Part::Step, ..Made::default() }, executor);
         Ok(acted)
     }
 

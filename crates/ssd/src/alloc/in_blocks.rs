@@ -21,17 +21,30 @@ pub(crate) struct InBlocks {
     pages_per_block: Divisor,
     /// By number: the data block of its unit that it is.
     slot_of: CowVec,
-    /// Data blocks that each unit has been given, and may be given.
-    given: Vec<u32>,
-    of_unit: u32,
+    given: Given,
     planes: u32,
+}
+
+/// Data blocks of each unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Given {
+    /// As many as it has been given, by unit.
+    counts: Vec<u32>,
+    /// As many as it may be given.
+    of_unit: u32,
+}
+
+impl Given {
+    /// True if the unit may be given one more.
+    fn has_room(&self, unit: u32) -> bool {
+        self.counts[unit as usize] < self.of_unit
+    }
 }
 
 /// Units have room for data blocks.
 struct View<'a> {
     drive: &'a dyn AllocView,
-    given: &'a [u32],
-    of_unit: u32,
+    given: &'a Given,
 }
 
 impl AllocView for View<'_> {
@@ -45,7 +58,7 @@ impl AllocView for View<'_> {
         self.drive.is_taken(unit)
     }
     fn has_room(&self, unit: u32) -> bool {
-        self.given[unit as usize] < self.of_unit && self.drive.has_room(unit)
+        self.given.has_room(unit) && self.drive.has_room(unit)
     }
 }
 
@@ -60,8 +73,7 @@ impl InBlocks {
             units: Divisor::new(units.into()),
             pages_per_block: Divisor::new(geometry.pages_per_block.into()),
             slot_of: CowVec::new(blocks),
-            given: vec![0; units as usize],
-            of_unit: of_unit as u32,
+            given: Given { counts: vec![0; units as usize], of_unit: of_unit as u32 },
             planes: geometry.planes,
         }
     }
@@ -119,15 +131,17 @@ impl InBlocks {
 
     /// Where a page would belong if its data block were given to a unit now; where it belongs, if that has one.
     pub(super) fn home_in(&self, lpn: u64, unit: u32) -> Home {
-        let new = self.home(unit, self.given[unit as usize].min(self.of_unit - 1), self.block_of(lpn).1);
+        let slot = self.given.counts[unit as usize].min(self.given.of_unit - 1);
+        let new = self.home(unit, slot, self.block_of(lpn).1);
         self.locate(lpn).unwrap_or(new)
     }
 
     /// The policy has given the data block a unit: it is the next one there.
     fn give(&mut self, lpn: u64, unit: u32) -> Home {
         let (block, offset) = self.block_of(lpn);
-        let slot = self.given[unit as usize];
-        self.given[unit as usize] += 1;
+        let count = &mut self.given.counts[unit as usize];
+        let slot = *count;
+        *count += 1;
         self.slot_of.set(block, slot);
         self.home(unit, slot, offset)
     }
@@ -137,7 +151,7 @@ impl InBlocks {
             return drive.admits(home.unit).then_some(home);
         }
         let block = self.block_of(lpn).0;
-        let view = View { drive, given: &self.given, of_unit: self.of_unit };
+        let view = View { drive, given: &self.given };
         let unit = self.policy.place(stream, block, &view)?.unit;
         Some(self.give(lpn, unit))
     }
@@ -147,7 +161,7 @@ impl InBlocks {
         if let Some(home) = self.locate(lpn) {
             return drive.admits(home.unit);
         }
-        let view = View { drive, given: &self.given, of_unit: self.of_unit };
+        let view = View { drive, given: &self.given };
         self.policy.finds(stream, self.block_of(lpn).0, &view)
     }
 
@@ -156,8 +170,8 @@ impl InBlocks {
             return Some(home);
         }
         let block = self.block_of(lpn).0;
-        let (given, of_unit) = (&self.given, self.of_unit);
-        let room: &dyn Fn(u32) -> bool = &|unit| given[unit as usize] < of_unit && has_room(unit);
+        let given = &self.given;
+        let room: &dyn Fn(u32) -> bool = &|unit| given.has_room(unit) && has_room(unit);
         let unit = self.policy.lay(block, room)?.unit;
         Some(self.give(lpn, unit))
     }
@@ -182,7 +196,7 @@ impl InBlocks {
         if let Some(home) = self.locate(lpn) {
             return home.unit == unit;
         }
-        let room: &dyn Fn(u32) -> bool = &|unit| self.given[unit as usize] < self.of_unit && has_room(unit);
+        let room: &dyn Fn(u32) -> bool = &|unit| self.given.has_room(unit) && has_room(unit);
         room(unit) && self.policy.may_take(stream, self.block_of(lpn).0, unit, geometry, room)
     }
 
@@ -196,7 +210,7 @@ impl InBlocks {
         if let Some(home) = self.locate(lpn) {
             return Some(home.unit / self.planes);
         }
-        let room: &dyn Fn(u32) -> bool = &|unit| self.given[unit as usize] < self.of_unit && has_room(unit);
+        let room: &dyn Fn(u32) -> bool = &|unit| self.given.has_room(unit) && has_room(unit);
         self.policy.only_die(stream, self.block_of(lpn).0, geometry, room)
     }
 

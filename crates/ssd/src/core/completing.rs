@@ -31,8 +31,7 @@ impl<C: Content> Core<C> {
         old: PageAt,
         executor: &impl Executor,
     ) -> bool {
-        let view =
-            View { executor, ftl: &self.ftl, before: Some(old.0), cycle: None, planes: self.planes, now_ns };
+        let view = View::new(executor, &self.ftl, Some(old.0), (None, self.planes), now_ns);
         self.alloc.finds(part.stream, part.lpn, &view)
     }
 
@@ -49,7 +48,7 @@ impl<C: Content> Core<C> {
         // It may be on its way to flash.
         self.flush(now_ns, executor);
         let effect = Effect::Read { ppn: old.1, map: None };
-        let op = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, self.ops.take_owed(old.0), effect) };
+        let op = FlashOp { crossing, ..host_op(old.0, CommandKind::Read, self.settle_page(old), effect) };
         let mut command = Command { tag, awaited: true, ..self.command_of(&op, &[], 1, None) };
         self.age(executor.takes_time().then_some(now_ns), &op, (&[], 1), &mut command);
         let pages = if executor.wants_pages() { self.pages_of(&op, &[]) } else { Pages::default() };

@@ -180,7 +180,7 @@ impl<C: Content> Core<C> {
         share.program_ns += program_ns;
         share.in_ns += in_ns;
         let block = page / (self.geometry.pages_per_block / self.geometry.units_per_page);
-        share.opens += self.erased.open(unit, block);
+        share.opens += self.erased.open((unit, block));
     }
 
     /// The parity of a stripe whose last page of data is this one of the set.

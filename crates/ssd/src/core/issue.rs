@@ -8,17 +8,26 @@ use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, MapWork, NO_EFFE
 use crate::sched::Pages;
 use crate::stats::{Collections, Counters};
 
+/// As much of a collection as operations are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it, or they collect nothing.
+    #[default]
+    Whole,
+    /// One step: steps of several planes are grouped, and the planner keeps their course.
+    Step,
+    /// The rest of one of a superblock that was begun step by step.
+    Rest,
+}
+
 /// Cause of a translation layer's operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Made {
     /// The tag that waits for an entry of the map to be read.
     pub(super) reader: Option<u32>,
-    /// They are one step of a collection: steps of several planes are grouped, and the planner keeps their course.
-    pub(super) step: bool,
+    pub(super) part: Part,
     /// They are for a page that is written: it is grouped, and so is what it needs of the map.
     pub(super) page: bool,
-    /// They end a collection of superblocks that was begun step by step.
-    pub(super) completes: bool,
     /// The tag that waits for the erases of a zone that is reset.
     pub(super) reset: Option<u32>,
 }
@@ -55,13 +64,19 @@ impl<C: Content> Core<C> {
                 }
                 self.laying((op.unit, ppn));
                 self.content.apply(op, &[]);
+                (0..op.opens).for_each(|_| self.erased.owe((op.unit, ppn / self.pages_per_block)));
                 continue;
             }
             let moves = if let Effect::Moved(range) = &op.effect { &moves[range.clone()] } else { &[] };
             self.issue_one(now_ns, made, op, moves, executor);
         }
         if self.ops.has_counted() {
-            Self::count_tally(&mut self.counters, &mut self.collections, &self.ops.tally, made.step);
+            Self::count_tally(
+                &mut self.counters,
+                &mut self.collections,
+                &self.ops.tally,
+                made.part == Part::Step,
+            );
         }
         self.ops.give_back(list, moves);
     }
@@ -77,6 +92,7 @@ impl<C: Content> Core<C> {
     ) {
         let crossing = self.crossing(op, moves);
         let mut command = self.command_of(op, moves, crossing, made.reader);
+        command.opens += self.settle(op);
         self.age(executor.takes_time().then_some(now_ns), op, (moves, crossing), &mut command);
         if let Some(tag) = made.reset {
             (command.tag, command.awaited) = (tag, true);
@@ -88,7 +104,7 @@ impl<C: Content> Core<C> {
         let member = Member { plane, pages, effect, block: self.guarded(op) };
         // A page's operations on its map join those of pages in other planes, and do not part these pages.
         let of_map = made.page && op.purpose == Purpose::Mapping;
-        if (made.step || of_map) && self.pending.multi_plane() {
+        if (made.part == Part::Step || of_map) && self.pending.multi_plane() {
             self.pending.join_step(command, member, executor.serving());
             self.rebuild(now_ns, (command.tag, command.awaited), executor);
             return;
@@ -100,6 +116,17 @@ impl<C: Content> Core<C> {
         }
         self.submit(now_ns, command, member, executor);
         self.rebuild(now_ns, (command.tag, command.awaited), executor);
+    }
+
+    /// Blocks that an operation of the translation layer opens as the first one for a page of them, which was there before the run.
+    #[inline]
+    fn settle(&mut self, op: &FlashOp) -> u8 {
+        let block = match op.effect {
+            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => ppn / self.pages_per_block,
+            Effect::Erased { block } => block,
+            _ => return 0,
+        };
+        self.erased.settle((op.unit, block))
     }
 
     /// Hands a command over, charged to the tenant that is served.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Core;
-use super::issue::Made;
+use super::issue::{Made, Part};
 use super::pending::Member;
 use crate::alloc::{AllocView, Home};
 use crate::content::Content;
@@ -15,18 +15,18 @@ use crate::sched::Pages;
 
 /// View of the drive for allocation.
 pub(super) struct View<'a, X> {
-    pub(super) executor: &'a X,
-    pub(super) ftl: &'a Ftl,
+    executor: &'a X,
+    ftl: &'a Ftl,
     /// Unit of the version that the write replaces: it can always take the next one.
-    pub(super) before: Option<u32>,
+    before: Option<u32>,
     /// The cycle that the write is of, if it is.
-    pub(super) cycle: Option<&'a Cycle>,
-    pub(super) planes: u32,
-    pub(super) now_ns: u64,
+    cycle: Option<&'a Cycle>,
+    planes: u32,
+    now_ns: u64,
 }
 
 /// A cycle of writes that is being made: at most one page of flash a unit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cycle {
     /// Its dies. They count as idle, and no others.
     pub(crate) dies: Range<u32>,
@@ -38,11 +38,11 @@ impl<'a, X> View<'a, X> {
     pub(super) fn new(
         executor: &'a X,
         ftl: &'a Ftl,
-        before: Option<Home>,
+        before: Option<u32>,
         (cycle, planes): (Option<&'a Cycle>, u32),
         now_ns: u64,
     ) -> Self {
-        Self { executor, ftl, before: before.map(|home| home.unit), cycle, planes, now_ns }
+        Self { executor, ftl, before, cycle, planes, now_ns }
     }
 }
 
@@ -103,7 +103,7 @@ impl<C: Content> Core<C> {
         self.pending.flash_time.serve(part.stream);
         let mut home = self.alloc.locate(part.lpn);
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
-            (home, _) = self.lay(now_ns, part.lpn, home, executor)?;
+            home = self.lay(now_ns, part.lpn, home, executor)?;
         }
         let home = home.unwrap_or_else(|| Self::entry_of(part.lpn));
         if keep {
@@ -129,9 +129,8 @@ impl<C: Content> Core<C> {
     ) -> Result<bool, RunError> {
         self.pending.flash_time.serve(part.stream);
         let mut home = self.alloc.locate(part.lpn);
-        let mut opens = 0;
         if self.on_read && home.is_none_or(|home| self.ftl.lookup(home).is_none()) {
-            (home, opens) = self.lay(now_ns, part.lpn, home, executor)?;
+            home = self.lay(now_ns, part.lpn, home, executor)?;
         }
         // Of a map that units share the entry was looked up before.
         let looks_up = self.ftl.has_map_on_flash() && !self.alloc.shares_map();
@@ -143,7 +142,7 @@ impl<C: Content> Core<C> {
             self.counters.unmapped_page_reads += 1;
             return Ok(false);
         };
-        opens += self.ops.take_owed(unit);
+        let opens = self.settle_page((unit, ppn));
         let crossing = self.codewords.holding(part.first, part.end);
         let effect = Effect::Read { ppn, map };
         let op = FlashOp { crossing, ..host_op(unit, CommandKind::Read, opens, effect) };
@@ -203,7 +202,8 @@ impl<C: Content> Core<C> {
         let home = if let Some(unit) = filled {
             self.alloc.assign(lpn, unit)
         } else {
-            let view = View::new(executor, &self.ftl, mapped, (cycle, self.planes), now_ns);
+            let view =
+                View::new(executor, &self.ftl, mapped.map(|home| home.unit), (cycle, self.planes), now_ns);
             let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
             home
         };
@@ -218,10 +218,11 @@ impl<C: Content> Core<C> {
                 self.flush_pending(now_ns, None, executor);
             }
         }
-        let completes = self.superblocks.is_some() && self.ftl.is_collecting(home.unit);
+        let has_begun = self.superblocks.is_some() && self.ftl.is_collecting(home.unit);
+        let collected = if has_begun { Part::Rest } else { Part::Whole };
         let written = self.ftl.write(home, before, part.handle, &mut self.ops)?;
         let opens = self.ops.take_opened(home.unit);
-        self.issue(now_ns, Made { page: true, completes, ..Made::default() }, executor);
+        self.issue(now_ns, Made { page: true, part: collected, ..Made::default() }, executor);
         self.note_in_zone(home.unit, written.ppn)?;
         let (unit, ppn) = self.at(home.unit, written.ppn);
         let mut opens = if self.superblocks.is_some() { self.open(unit, ppn) } else { opens };
@@ -234,7 +235,7 @@ impl<C: Content> Core<C> {
         let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
         let effect = Effect::Programmed { ppn, stale: replaced, stage };
         let (Some(old), Some(crossing)) = (replaced, left) else {
-            opens += self.ops.take_owed(unit);
+            opens += self.settle_page((unit, ppn));
             let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
             self.issue_host(now_ns, tag, &program, executor);
             self.end_stripe(now_ns, home, written.ppn, executor);
@@ -251,6 +252,12 @@ impl<C: Content> Core<C> {
         Ok(true)
     }
 
+    /// Blocks that a command opens as the first one for a page there, which was there before the run.
+    #[inline]
+    pub(super) fn settle_page(&mut self, (unit, ppn): PageAt) -> u8 {
+        self.erased.settle((unit, ppn / self.pages_per_block))
+    }
+
     /// Reads what a page keeps of its old version, then programs it. Returns true if the two are on different dies.
     #[inline]
     fn rewrite(
@@ -261,8 +268,10 @@ impl<C: Content> Core<C> {
         mut program: FlashOp,
         executor: &mut impl Executor,
     ) -> bool {
-        let opens = if old.0 == program.unit { 0 } else { self.ops.take_owed(old.0) };
-        program.opens += self.ops.take_owed(program.unit);
+        let opens = self.settle_page(old);
+        if let Effect::Programmed { ppn, .. } = program.effect {
+            program.opens += self.settle_page((program.unit, ppn));
+        }
         if old.0 / self.planes == program.unit / self.planes {
             let opens = program.opens + opens;
             let op = FlashOp { crossing, kind: CommandKind::Rewrite, opens, ..program };

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::Core;
-use super::issue::Made;
+use super::issue::{Made, Part};
 use super::pending::Member;
 use crate::alloc::{Home, Superblocks};
 use crate::content::Content;
@@ -190,12 +190,18 @@ impl<C: Content> Core<C> {
     /// Blocks that the program of a page opens, with superblocks: its own, if that was erased.
     #[inline]
     pub(super) fn open(&mut self, unit: u32, ppn: u32) -> u8 {
-        self.erased.open(unit, ppn / self.pages_per_block)
+        self.erased.open((unit, ppn / self.pages_per_block))
     }
 
     /// Erased blocks of a unit.
     pub(crate) fn free_blocks(&self, unit: u32) -> u64 {
         if self.superblocks.is_some() { self.erased.of(unit) } else { self.ftl.free_blocks(unit) }
+    }
+
+    /// Erased blocks of a unit, as the commands that were made count them.
+    pub(crate) fn unopened_blocks(&self, unit: u32) -> u64 {
+        let owed = if self.superblocks.is_some() { 0 } else { self.erased.owed(unit) };
+        self.free_blocks(unit) + owed
     }
 
     /// Makes commands of what the translation layer has listed of sets of dies, and counts it.
@@ -206,10 +212,10 @@ impl<C: Content> Core<C> {
         let mut ops = std::mem::take(&mut self.ops);
         let mut left = ops.list();
         while let Some(op) = left.first() {
-            let together = match (made.step, made.completes) {
-                (true, _) => moved_together(left, &ops),
-                (false, true) => moved_at_once(left),
-                (false, false) => 1,
+            let together = match made.part {
+                Part::Step => moved_together(left, &ops),
+                Part::Rest => moved_at_once(left),
+                Part::Whole => 1,
             };
             match &op.effect {
                 Effect::Laid { ppn, map } => self.lay_in_set(&superblocks, op.unit, *ppn, *map),
@@ -230,7 +236,7 @@ impl<C: Content> Core<C> {
             }
             left = &left[together..];
         }
-        Self::count_tally(&mut self.counters, &mut self.collections, &ops.tally, made.step);
+        Self::count_tally(&mut self.counters, &mut self.collections, &ops.tally, made.part == Part::Step);
         ops.clear();
         (self.ops, self.superblocks) = (ops, Some(superblocks));
     }
@@ -282,13 +288,13 @@ impl<C: Content> Core<C> {
             |unit, ppn, map| op_of(unit, 1, CommandKind::Program, Purpose::Host, Effect::Laid { ppn, map });
         self.content.apply(&laid(unit, at, map), &[]);
         let per_page = self.geometry.units_per_page;
-        self.erased.owe(unit, at / self.pages_per_block);
+        self.erased.lay((unit, at / self.pages_per_block));
         self.laying((unit, at));
         if ppn.is_multiple_of(per_page)
             && let Some((unit, page)) = superblocks.parity_after(set, u64::from(ppn / per_page))
         {
             self.content.apply(&laid(unit, page * per_page, true), &[]);
-            self.erased.owe(unit, page * per_page / self.pages_per_block);
+            self.erased.lay((unit, page * per_page / self.pages_per_block));
             self.laying((unit, page * per_page));
         }
     }
@@ -311,6 +317,7 @@ impl<C: Content> Core<C> {
                 continue;
             }
             let op = op_of(*unit, 1, CommandKind::Erase, of_set.purpose, Effect::Erased { block });
+            let op = FlashOp { opens: self.erased.settle((*unit, block)), ..op };
             let of_host = of_set.purpose == Purpose::Host;
             self.counters.host.erases += u64::from(of_host);
             self.counters.gc.erases += u64::from(!of_host);

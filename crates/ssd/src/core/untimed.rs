@@ -101,7 +101,7 @@ impl<C: Content> Core<C> {
     }
 
     /// A page that is read and of which there is no version was there before the run, unless it was trimmed: it takes its room
-    /// now, and no time. Returns where it is, if anywhere, and the blocks opened for it.
+    /// now, and no time. Returns where it is, if anywhere.
     #[cold]
     #[inline(never)]
     pub(super) fn lay(
@@ -110,21 +110,17 @@ impl<C: Content> Core<C> {
         lpn: u64,
         before: Option<Home>,
         executor: &mut impl Executor,
-    ) -> Result<(Option<Home>, u8), RunError> {
+    ) -> Result<Option<Home>, RunError> {
         if self.trimmed.has(lpn) {
-            return Ok((before, 0));
+            return Ok(before);
         }
         let ftl = &self.ftl;
         let home = self.alloc.lay(lpn, |unit| ftl.has_room(unit));
         let home = home.ok_or(RunError::NoRoom { waiting: 1 })?;
         self.ftl.lay(home, &mut self.ops)?;
-        // Of a map that units share, reads of data and of the map come after this one, and count them.
-        let opens = if self.looks_up_first() { 0 } else { self.ops.take_opened(home.unit) };
         self.issue(now_ns, Made::default(), executor);
-        let laid = self.superblocks.as_ref().and_then(|own| Some(own.at(home.unit, self.ftl.lookup(home)?)));
-        let opens = laid.map_or(opens, |(unit, ppn)| self.open(unit, ppn));
         self.counters.preexisting_pages += 1;
-        Ok((Some(home), opens))
+        Ok(Some(home))
     }
 
     /// A whole page is trimmed: what was there before the run is not there any more.

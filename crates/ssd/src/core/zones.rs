@@ -34,6 +34,8 @@ pub(super) struct ZoneRules {
     pub(super) finish: Finish,
     /// The first rule that the host's log broke.
     broken: Option<(u32, Status)>,
+    /// By unit: the zone that is being filled with pages that were there before the run.
+    laid: Vec<Option<u32>>,
     /// Pages in random write areas.
     pub(super) held: Held,
 }
@@ -61,35 +63,70 @@ impl ZoneRules {
             reads_across: true,
             zrwa: own.zrwa(u64::from(shape.page_sectors) * SECTOR_BYTES).filter(|_| takes_requests),
         });
-        let (finish, held) = (own.finish, Held::default());
-        Some(Self { table, takes_requests, unit_zones, pages, per_page, finish, broken: None, held })
+        Some(Self {
+            table,
+            takes_requests,
+            unit_zones,
+            pages,
+            per_page,
+            finish: own.finish,
+            broken: None,
+            laid: vec![None; if takes_requests { 0 } else { shape.units() as usize }],
+            held: Held::default(),
+        })
     }
 
     /// The host's log has programmed a page of a unit.
     fn programmed(&mut self, unit: u32, ppn: u32) {
         let zone = unit * self.unit_zones + ppn / self.pages;
         let page = u64::from(ppn % self.pages / self.per_page);
-        // Mapping units fill a page of flash one after the other.
-        if self.table.report()[zone as usize].written == page + 1 {
-            return;
+        if self.laid[unit as usize] == Some(zone) {
+            self.laid[unit as usize] = None;
         }
-        let at = self.table.start_of(zone) + page;
-        let outcome = self.table.write(at, 1).map(drop);
-        self.keep(zone, outcome);
+        // Mapping units fill a page of flash one after the other.
+        if self.written(zone) != page + 1 {
+            self.write(zone, page);
+        }
     }
 
-    /// A page that was there before the run is the next one of its zone, or takes the place of one that is stale.
+    /// A page that was there before the run lies in its zone, or takes the place of one that is stale. What it passes over in the
+    /// zone was there as well; and the rest of the zone before, if the host does not go on there.
     fn laid(&mut self, unit: u32, ppn: u32) {
         let zone = unit * self.unit_zones + ppn / self.pages;
         let page = u64::from(ppn % self.pages / self.per_page);
-        if page >= self.table.report()[zone as usize].written {
-            self.programmed(unit, ppn);
+        if page < self.written(zone) {
+            return;
         }
+        let before = self.laid[unit as usize].replace(zone).filter(|before| *before != zone);
+        if let Some(before) = before {
+            self.write_to(before, u64::from(self.pages / self.per_page));
+        }
+        self.write_to(zone, page + 1);
+    }
+
+    /// Pages of a zone up to its write pointer.
+    fn written(&self, zone: u32) -> u64 {
+        self.table.report()[zone as usize].written
+    }
+
+    /// Writes pages at the write pointer of a zone up to one.
+    fn write_to(&mut self, zone: u32, end: u64) {
+        for page in self.written(zone)..end {
+            self.write(zone, page);
+        }
+    }
+
+    fn write(&mut self, zone: u32, page: u64) {
+        let outcome = self.table.write(self.table.start_of(zone) + page, 1).map(drop);
+        self.keep(zone, outcome);
     }
 
     /// The host's log resets a zone.
     fn erased(&mut self, unit: u32, block: u32) {
         let zone = unit * self.unit_zones + block;
+        if self.laid[unit as usize] == Some(zone) {
+            self.laid[unit as usize] = None;
+        }
         let outcome = self.table.manage(Action::Reset, self.table.start_of(zone), false).map(drop);
         self.keep(zone, outcome);
     }

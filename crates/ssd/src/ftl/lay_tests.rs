@@ -226,6 +226,25 @@ fn old_data_has_a_block_of_its_own_and_the_host_takes_it_over_before_it_collects
 }
 
 #[test]
+fn old_data_of_a_full_superblock_lies_on_the_die_of_its_address() {
+    for ftl in ["page", "dftl"] {
+        let settings = [("ftl.kind", ftl), ("op_ratio", "1"), ("pages_per_block", "8")];
+        let mut drive = Drive::with_turn(&settings, 4, 1, false).expect("a legal drive");
+        for _ in 0..600 {
+            let key = drive.below(56) as u32;
+            drive.ops.clear();
+            drive.write(Home { unit: 0, key });
+        }
+        for key in (56..64).rev() {
+            let home = Home { unit: 0, key };
+            assert!(drive.read(home), "{ftl}: it was not there");
+            assert_eq!(drive.ftl.lookup(home).map(|ppn| ppn % 4), Some(key % 4), "{ftl}: page {key}");
+        }
+        drive.check();
+    }
+}
+
+#[test]
 fn blocks_of_old_data_are_the_oldest() {
     let mut drive =
         Drive::new(&[("pages_per_block", "4"), ("op_ratio", "0.07"), ("gc.victim", "fifo")], 1, false)

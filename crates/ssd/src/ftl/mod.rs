@@ -73,12 +73,9 @@ impl Ftl {
             FtlConfig::Zones(own) if own.host == zones::Host::None => {
                 Ftl::Zones(Box::new(ZoneFtl::new(geometry)))
             }
-            FtlConfig::Zones(_) => {
-                // A zone has a write pointer: its pages come one after the other.
-                let in_order = Geometry { turn_pages: 1, ..geometry.clone() };
-                Ftl::Page(Box::new(PageFtl::new(upkeep, &in_order, shared_map, seed)))
+            FtlConfig::Page(_) | FtlConfig::Zones(_) => {
+                Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed)))
             }
-            FtlConfig::Page(_) => Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed))),
             FtlConfig::Direct(_) => Ftl::Direct,
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))

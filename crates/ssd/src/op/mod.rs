@@ -221,8 +221,6 @@ pub(crate) struct Ops {
     taken: usize,
     /// Blocks opened that no operation has taken.
     opened: Opened,
-    /// Those opened for pages from before the run, which take no time: the next operation of the unit counts them.
-    owed: Opened,
     /// Mapping units in a page of flash; 0 or 1: pages are moved one by one.
     per_page: u32,
     /// Pages of flash read and programmed by the moves since the last operation.
@@ -353,13 +351,13 @@ impl Ops {
 
     /// A physical page holds what was there before the run.
     pub(crate) fn laid(&mut self, unit: u32, ppn: u32, map: bool) {
-        self.push(unit, 1, CommandKind::Program, Purpose::Host, 0, Effect::Laid { ppn, map });
+        let opens = self.take_opened(unit);
+        self.push(unit, 1, CommandKind::Program, Purpose::Host, opens, Effect::Laid { ppn, map });
     }
 
     /// A translation page is read.
     pub(crate) fn read_map(&mut self, unit: u32, ppn: u32, work: MapWork) {
-        let opens = self.take_owed(unit);
-        self.push(unit, 1, CommandKind::Read, Purpose::Mapping, opens, Effect::MapRead { ppn, work });
+        self.push(unit, 1, CommandKind::Read, Purpose::Mapping, 0, Effect::MapRead { ppn, work });
     }
 
     /// Translation page `page`, which belongs to the unit, is programmed; before block `clears` of another unit is erased.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Ops};
+use super::Ops;
 
 /// By unit, how many: of one or two units at most.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -44,12 +44,6 @@ impl Ops {
         self.opened.take(unit)
     }
 
-    /// Blocks of the unit that were opened for pages from before the run, and that no operation has counted.
-    #[inline]
-    pub(crate) fn take_owed(&mut self, unit: u32) -> u8 {
-        self.owed.take(unit)
-    }
-
     /// An erased block of the unit is taken: the pages moved there next, or else the page written, are the first in it.
     #[inline]
     pub(crate) fn opened(&mut self, unit: u32) {
@@ -60,9 +54,10 @@ impl Ops {
     #[inline]
     pub(crate) fn settle_opened(&mut self) {
         while let Some((unit, blocks)) = self.opened.pop() {
-            match self.list.iter_mut().rfind(|op| op.unit == unit) {
-                Some(op) if !matches!(op.effect, Effect::Laid { .. }) => op.opens += blocks,
-                _ => self.owed.add(unit, blocks),
+            let op = self.list.iter_mut().rfind(|op| op.unit == unit);
+            debug_assert!(op.is_some(), "a block of unit {unit} is opened, and nothing is done there");
+            if let Some(op) = op {
+                op.opens += blocks;
             }
         }
     }

@@ -123,7 +123,7 @@ impl<C: Content> State for Core<C> {
     fn free_blocks(&self, channel: u32) -> u64 {
         let units = self.geometry.units() / self.geometry.channels;
         let of_channel = channel * units..(channel + 1) * units;
-        of_channel.map(|unit| Core::free_blocks(self, unit)).sum()
+        of_channel.map(|unit| Core::unopened_blocks(self, unit)).sum()
     }
 
     fn block_map(&self, max_cells: u64) -> BlockMap {

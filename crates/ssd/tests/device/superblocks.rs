@@ -58,6 +58,9 @@ fn what_is_read_first_lies_on_the_die_where_a_full_drive_has_it() {
         &[("alloc.parity", "3")],
         &[("ftl.map_unit", "1KiB")],
         &[("ftl.map_unit", "1KiB"), ("alloc.parity", "1")],
+        &[("ftl.kind", "zones"), ("ftl.host", "log")],
+        &[("ftl.kind", "zones"), ("ftl.host", "log"), ("ftl.max_active", "3")],
+        &[("ftl.kind", "zones"), ("ftl.host", "log"), ("alloc.superblock_dies", "2")],
     ] {
         // Pages of one die more than others to begin with: 0, 4, 8.
         let numbers = (0..128).step_by(4).chain((0..128).map(|number| number * 37 % 128));

@@ -16,7 +16,8 @@ impl Dftl {
             }
         }
         let kept = self.reserve(home.unit);
-        if !self.page.lay_apart(home, kept, ops) {
+        let logical = self.rules.logical;
+        if !self.page.lay_apart(home, kept, ops) && !self.page.lay_on_die(home, logical, ops) {
             self.make_room(home.unit, ops)?;
             self.page.lay_at_host(home, ops);
         }

@@ -9,6 +9,7 @@
 
 use super::{Frontier, NO_BLOCK, Ops, PageFtl};
 use crate::alloc::Home;
+use crate::cow::CowVec;
 
 /// Blocks that are searched for a stale page on a die, before one on another die does.
 const MAX_SEARCHED: usize = 16;
@@ -21,7 +22,7 @@ impl PageFtl {
         if self.lay_apart(home, self.rules.held_back.saturating_sub(waiting), ops) {
             return true;
         }
-        let found = self.stale_of_die(home).or_else(|| self.stale_page(home.unit));
+        let found = self.stale_of_die(home, CowVec::EMPTY).or_else(|| self.stale_page(home.unit));
         let found = found.or_else(|| self.stale_page_of_victim(home.unit));
         let found = found.or_else(|| self.next_of_host(home.unit, ops));
         let found = found.or_else(|| self.page_of_emptied(home.unit));
@@ -43,6 +44,15 @@ impl PageFtl {
     pub(in crate::ftl) fn lay_apart(&mut self, home: Home, kept: u64, ops: &mut Ops) -> bool {
         let unit = &mut self.units[home.unit as usize];
         let Some(ppn) = unit.next_laid(&self.rules, (home.unit, home.key), kept, ops) else { return false };
+        self.hold(home, ppn);
+        ops.laid(home.unit, ppn, false);
+        true
+    }
+
+    /// As [`PageFtl::lay`] in place of a stale page on the die that the page has by its address, in a superblock of data: keys from
+    /// `logical` on are translation pages. Returns false if there is none.
+    pub(in crate::ftl) fn lay_on_die(&mut self, home: Home, logical: u32, ops: &mut Ops) -> bool {
+        let Some(ppn) = self.stale_of_die(home, logical) else { return false };
         self.hold(home, ppn);
         ops.laid(home.unit, ppn, false);
         true
@@ -71,15 +81,22 @@ impl PageFtl {
         state.host.next < pages_per_block
     }
 
-    /// A stale page of a superblock on the die that the page has by its address, of the next few from the one that had such a page last.
-    fn stale_of_die(&mut self, Home { unit, key }: Home) -> Option<u32> {
+    /// A stale page of a superblock of data on the die that the page has by its address, of the next few from the one that had such a
+    /// page last. Keys from `logical` on are no data.
+    fn stale_of_die(&mut self, Home { unit, key }: Home, logical: u32) -> Option<u32> {
         if self.rules.turn == 1 {
             return None;
         }
         let state = &self.units[unit as usize];
         let count = state.blocks.count() as u32;
         let from = state.laid.last_stale(&self.rules, key);
-        let full = |block: &u32| state.blocks.is_full(*block) && !self.is_slc_block(unit, *block);
+        let pages_per_block = self.rules.pages_per_block.get();
+        let full = |block: &u32| {
+            let owner = state.owner.get(u64::from(*block) * pages_per_block);
+            !(logical..CowVec::EMPTY).contains(&owner)
+                && state.blocks.is_full(*block)
+                && !self.is_slc_block(unit, *block)
+        };
         let mut next = (from..count).chain(0..from).take(MAX_SEARCHED).filter(full);
         let found = next.find_map(|block| Some((block, self.stale_in_turn(unit, block, key)?)));
         let block = found.map_or((from + MAX_SEARCHED as u32) % count, |(block, _)| block);
