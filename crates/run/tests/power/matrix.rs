@@ -239,6 +239,36 @@ fn a_trim_does_not_come_between_the_pages_of_a_cycle() {
 }
 
 #[test]
+fn a_superblock_of_old_data_that_the_host_takes_over_gets_one_page_a_die_in_a_cycle() {
+    // It begins on any die, perhaps on one that has a page of the cycle.
+    for (seed, buffer) in [(113, "8KiB"), (153, "32KiB")] {
+        let settings = [
+            ("alloc.kind", "superblock"),
+            ("clock", "lock-step"),
+            ("channels", "4"),
+            ("planes", if seed == 153 { "2" } else { "1" }),
+            ("planes_bound", if seed == 153 { "true" } else { "false" }),
+            ("buffer.bytes", buffer),
+            ("buffer.order", "in-order"),
+            ("host.queue_depth", "8"),
+            ("page", "1KiB"),
+            ("pages_per_block", "8"),
+            ("capacity", "256KiB"),
+            ("op_ratio", "1"),
+            ("precondition", "on-read"),
+            ("trim.granularity", "2KiB"),
+            ("trim.backlog", "8"),
+            ("trim.idle_after", "50us"),
+        ];
+        let settings = settings.map(|(key, value)| (key, value.to_owned()));
+        let config = config(&settings, "auto").expect("a legal drive");
+        for outcome in cut(&config, 2000, 400, seed) {
+            assert!(outcome.is_prefix && outcome.torn_requests <= 1, "{outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn no_drive_of_the_matrix_breaks_a_promise() {
     let long: Option<u64> = std::env::var("FLASHWEIR_POWER_CUTS").ok().and_then(|text| text.parse().ok());
     let (cuts, requests, every) = long.map_or((50, 300, 11), |cuts| (cuts, 2000, 1));

@@ -105,9 +105,10 @@ impl<C: Content> Core<C> {
         if page.is_some_and(|page| taken.pages.contains(&(home.unit, page))) {
             return true;
         }
-        // A superblock that is opened begins with its first page.
+        let opened = || self.ftl.page_opened_next(home.unit) / self.geometry.units_per_page;
         let free = |unit: &u32| !taken.units.contains(unit);
-        !self.ftl.must_collect(home) && self.programmed_with(home.unit, page.unwrap_or(0)).iter().all(free)
+        !self.ftl.must_collect(home)
+            && self.programmed_with(home.unit, page.unwrap_or_else(opened)).iter().all(free)
     }
 
     /// A page was written in a cycle.

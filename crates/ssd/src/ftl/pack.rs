@@ -99,6 +99,16 @@ impl Ftl {
         if let Ftl::Dftl(dftl) = self { dftl.next_page(home, handle) } else { self.next_page(home, handle) }
     }
 
+    /// The page that a block begins with that the host opens next in a unit, if no collection comes before it. 0: the first one of
+    /// any block.
+    pub(crate) fn page_opened_next(&self, unit: u32) -> u32 {
+        match self {
+            Ftl::Page(page) => page.page_opened_next(unit, page.kept(unit)),
+            Ftl::Dftl(dftl) => dftl.page_opened_next(unit),
+            Ftl::Log(_) | Ftl::Zones(_) | Ftl::Direct => 0,
+        }
+    }
+
     /// True if the next step of a unit's collection moves a page, or updates the map for one that was moved.
     pub(crate) fn moves_next(&self, unit: u32) -> bool {
         match self {

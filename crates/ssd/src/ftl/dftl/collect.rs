@@ -60,6 +60,11 @@ impl Dftl {
         self.page.next_page(home, handle)
     }
 
+    /// The page that a block begins with that the host opens next.
+    pub(in crate::ftl) fn page_opened_next(&self, unit: u32) -> u32 {
+        self.page.page_opened_next(unit, self.reserve(unit))
+    }
+
     /// True if the next step of a collection moves a page, or updates a translation page for those that were moved.
     pub(in crate::ftl) fn moves_next(&self, unit: u32) -> bool {
         let steps = &self.page.units[unit as usize].steps;

@@ -78,6 +78,15 @@ impl PageFtl {
         (next < pages_per_block).then(|| frontier.block * pages_per_block + next)
     }
 
+    /// The page that a block begins with that the host opens next, if no collection comes before it: the first one of a block
+    /// whose number is not known (0), or the next one of the block of old data, if no more than `kept` blocks are erased.
+    pub(in crate::ftl) fn page_opened_next(&self, unit: u32, kept: u64) -> u32 {
+        let (state, pages_per_block) = (&self.units[unit as usize], self.rules.pages_per_block.get() as u32);
+        let Frontier { block, next } = state.laid.open;
+        let next = self.rules.page_from(next);
+        if state.blocks.free() > kept || next >= pages_per_block { 0 } else { block * pages_per_block + next }
+    }
+
     /// The page that the host is filling is programmed as it is. Returns the mapping units that are padded.
     pub(in crate::ftl) fn close_page(&mut self, unit: u32) -> u32 {
         let state = &mut self.units[unit as usize];

@@ -45,7 +45,7 @@ impl PageFtl {
 
     /// Erased blocks that a unit keeps: those held back, and one for each that it is to lose.
     #[inline]
-    pub(super) fn kept(&self, unit: u32) -> u64 {
+    pub(in crate::ftl) fn kept(&self, unit: u32) -> u64 {
         self.rules.held_back + self.units[unit as usize].blocks.worn()
     }
 
