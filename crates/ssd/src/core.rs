@@ -76,7 +76,7 @@ pub(crate) struct Core<C> {
     /// Kept here for collections that the translation layer makes on its own, by the run loop for those made in steps.
     pub(crate) collections: Collections,
     pub(crate) content: C,
-    timing: Timing,
+    pub(crate) timing: Timing,
     /// Moves without the bus, where the drive makes them.
     copybacks: Option<Copybacks>,
     /// Part of a page that a request needs, as the bus carries it.

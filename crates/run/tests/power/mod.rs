@@ -103,10 +103,6 @@ fn in_order_a_prefix_survives_wherever_pages_come_to_flash_one_after_the_other()
         &[("alloc.kind", "superblock"), bus[0], bus[1]],
     ];
     for (own, clock) in drives.iter().flat_map(|own| [(own, "async"), (own, "lock-step")]) {
-        // Dynamic allocation in lock step: the read of an old version parts a cycle.
-        if clock == "lock-step" && own.contains(&("alloc.kind", "dynamic")) {
-            continue;
-        }
         let settings = |order| {
             let base = [("clock", clock), ("op_ratio", "1"), ("buffer.order", order)];
             base.iter().chain(*own).copied().collect::<Vec<_>>()

@@ -108,12 +108,10 @@ fn check(strategy: impl Strategy<Value = Case>, settings: &ProptestConfig) {
             prop_assert_eq!(digest(&stats), digest(&plain));
             prop_assert_eq!(&outcomes, &cut(&config, &requests, &cuts, 13).map_err(failed)?.1);
             let in_flash = has(&settings, "buffer.bytes", "0") || has(&settings, "buffer.ack", "flash");
-            // The read of a page's old version on another die may part the programs of a cycle there.
-            let binds_late = ["dynamic", "hybrid"].iter().any(|kind| has(&settings, "alloc.kind", kind));
             // Parts of several requests may enter by turns: neither is older.
             let by_turns =
                 has(&settings, "host.max_transfer", "1KiB") && has(&settings, "firmware.cores", "3");
-            let in_order = has(&settings, "buffer.order", "in-order") && !binds_late && !by_turns;
+            let in_order = has(&settings, "buffer.order", "in-order") && !by_turns;
             let is_protected = !in_flash && has(&settings, "buffer.protected", "true");
             for outcome in &outcomes {
                 prop_assert_eq!(outcome.flushed_sectors_lost, 0, "{:?}", outcome);

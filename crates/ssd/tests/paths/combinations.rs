@@ -107,3 +107,29 @@ fn every_combination_is_refused_in_one_line_or_runs_to_the_end() {
     println!("{ran:?}\n{refused:#?}");
     assert_eq!(ran.len(), 6 * FTLS.len(), "some scheduler never runs with some FTL: {ran:?}");
 }
+
+#[test]
+fn a_page_that_waits_for_a_die_gets_it_when_a_command_that_nobody_waits_for_was_its_last() {
+    for buffer in ["0", "1024"] {
+        let settings = [
+            ("page", "512"),
+            ("pages_per_block", "3"),
+            ("capacity", "23552"),
+            ("buffer.bytes", buffer),
+            ("channels", "1"),
+            ("dies", "2"),
+            ("alloc.kind", "dynamic"),
+            ("sched.kind", "read-first"),
+            ("sched.preempt_gc", "true"),
+            ("host.queue_depth", "7"),
+            ("slc.kind", "dynamic"),
+            ("timing.read", "10us,13us,31us"),
+        ];
+        let config = resolve(&[Layer::from_assignments("test", settings)]).expect("a legal drive");
+        let write = |lba, sectors| Request { time_ns: 0, lba, sectors, stream: 0, op: Op::Write, handle: 0 };
+        let writes = [(25, 21), (1, 38), (26, 6), (41, 5), (17, 14), (3, 8), (7, 16), (16, 29), (42, 4)];
+        let mut requests = writes.map(|(lba, sectors)| write(lba, sectors)).to_vec();
+        requests.insert(7, Request { op: Op::Read, ..write(11, 34) });
+        recorded(&config, &requests, 1).unwrap_or_else(|error| panic!("buffer {buffer}: {error}"));
+    }
+}

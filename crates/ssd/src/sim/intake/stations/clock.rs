@@ -2,8 +2,9 @@
 //!
 //! A group is what one request reads, what the map needs for one TRIM or, where units share it, before one read, one write
 //! cycle, or one step of a collection. The pages of a cycle are programmed together, after the last of what has to be done
-//! before any of them: reads of what a page keeps, and what the translation layer does on its own. So no page is on flash
-//! before one of an older request, though that had to wait.
+//! before any of them: reads of what a page keeps, and what the translation layer does on its own. Where that needs the die of
+//! an older page of the cycle, this one and those before it are programmed first. So no page is on flash before one of an
+//! older request, though that had to wait.
 
 use flashweir_trace::Request;
 
@@ -18,9 +19,11 @@ use crate::op::{Command, CommandKind, NOBODY, PageSlice, Purpose, Role};
 use crate::sim::intake::{Found, Intake};
 use crate::stats::Parts;
 
-/// The part of a command that comes before its page crosses the bus to be programmed, ns.
-fn before_program_ns(command: &Command) -> u64 {
-    if command.kind == CommandKind::Rewrite { command.read_ns + command.bus_ns / 2 } else { 0 }
+/// The part of a command that comes before its page crosses the bus, in `transfer_ns`, to be programmed, ns: what it reads, in as many
+/// readings as it needs.
+fn before_program_ns(command: &Command, transfer_ns: u64) -> u64 {
+    let is_rewrite = command.kind == CommandKind::Rewrite;
+    if is_rewrite { (command.read_ns + command.bus_ns).saturating_sub(transfer_ns) } else { 0 }
 }
 
 /// True for a page that a cycle writes, or the parity that goes with the pages that it completes, for which nobody waits: it is
@@ -33,10 +36,11 @@ fn is_page(command: &Command) -> bool {
 }
 
 /// True if a cycle has nothing but pages that are ready to be programmed equally soon: they start as they are.
-fn is_ready_at_once(commands: &[Member]) -> bool {
+fn is_ready_at_once(commands: &[Member], transfer_ns: u64) -> bool {
     let Some((_, first, _)) = commands.first() else { return true };
-    let before_ns = before_program_ns(first);
-    commands.iter().all(|(_, command, _)| is_page(command) && before_program_ns(command) == before_ns)
+    let before_ns = before_program_ns(first, transfer_ns);
+    let is_ready = |command: &Command| before_program_ns(command, transfer_ns) == before_ns;
+    commands.iter().all(|(_, command, _)| is_page(command) && is_ready(command))
 }
 
 impl Stations {
@@ -147,8 +151,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let kind = group.kind;
         self.stations.groups.running = Some(group);
         let serving = self.array.serving();
+        let transfer_ns = self.core.timing.transfer_ns;
         match kind {
-            Kind::Cycle if !is_ready_at_once(&commands) => self.start_cycle(&mut commands),
+            Kind::Cycle if !is_ready_at_once(&commands, transfer_ns) => self.start_cycle(&mut commands),
             Kind::Read(tag) if commands.is_empty() => self.array.fence(0..0, tag),
             Kind::Cycle | Kind::Read(_) | Kind::Map | Kind::Collect => {
                 for ((request, tenant), command, pages) in commands.drain(..) {
@@ -170,48 +175,65 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
     }
 
-    /// Hands over the commands of a write cycle: the programs of its pages as soon as all of them can start.
+    /// Hands over the commands of a write cycle: the programs of its pages as soon as all of them can start. Where something needs
+    /// the die of a page first, that page and those before it are programmed ahead of the others.
     fn start_cycle(&mut self, commands: &mut Vec<Member>) {
         let now = self.array.now_ns();
         let has_sets = self.core.superblocks.is_some();
         let mut cycle = std::mem::take(&mut self.stations.groups.cycle);
         cycle.begin(self.core.geometry.total_dies(), now);
-        let Starting { held, free_ns, arrival_ns } = &mut cycle;
-        for (charged, command, pages) in commands.drain(..) {
-            if is_page(&command) {
-                held.push((charged, command, pages));
+        for member in commands.drain(..) {
+            let command = &member.1;
+            if is_page(command) {
+                cycle.held.push(member);
                 continue;
             }
             // A die runs its commands in the order in which they are made; so do the dies of a superblock that is collected. No page
             // of a superblock's cycle is the old version of another one, so old versions are read before all of them.
             let of_all = command.link.get().is_some_and(|(_, role)| role != Role::Write);
             let is_old = has_sets && command.kind == CommandKind::Read && command.purpose == Purpose::Host;
-            let before = held.extract_if(.., |(_, held, _)| !is_old && (of_all || held.die == command.die));
-            for ((request, tenant), command, pages) in before.chain([(charged, command, pages)]) {
-                free_ns[command.die as usize] += command.total_ns();
-                self.array.serve(request);
-                self.array.charge(tenant);
-                self.array.submit(now, command, pages);
+            let before = |(_, held, _): &Member| !is_old && (of_all || held.die == command.die);
+            if let Some(last) = cycle.held.iter().rposition(before) {
+                self.program_together(&mut cycle, last + 1);
             }
+            let die = member.1.die as usize;
+            let at_ns = cycle.arrival_ns[die];
+            cycle.free_ns[die] += member.1.total_ns();
+            self.hand_over(at_ns, at_ns, member);
         }
-        let ready = |command: &Command| free_ns[command.die as usize] + before_program_ns(command);
-        let before_ns = free_ns.iter().copied().max().unwrap_or(now);
-        let together_ns =
-            held.iter().map(|(_, command, _)| ready(command)).max().unwrap_or(now).max(before_ns);
-        for ((request, tenant), command, pages) in held.drain(..) {
-            let arrived_ns = together_ns - before_program_ns(&command);
-            // Commands of a die keep their order.
-            let arrival_ns = &mut arrival_ns[command.die as usize];
-            *arrival_ns = arrived_ns.max(*arrival_ns);
-            if *arrival_ns == now {
-                self.array.serve(request);
-                self.array.charge(tenant);
-                self.array.submit(now, command, pages);
-                continue;
-            }
-            self.array.submit_at(*arrival_ns, Later::new(command, pages, (request, tenant), arrived_ns));
-        }
+        let held = cycle.held.len();
+        self.program_together(&mut cycle, held);
         self.stations.groups.cycle = cycle;
+    }
+
+    /// Hands over the first programs that are held, so many: they start when all that was handed over before is done and each of them
+    /// can.
+    fn program_together(&mut self, cycle: &mut Starting, count: usize) {
+        let Starting { held, free_ns, arrival_ns } = cycle;
+        let transfer_ns = self.core.timing.transfer_ns;
+        let before = |command: &Command| before_program_ns(command, transfer_ns);
+        let ready =
+            held[..count].iter().map(|(_, command, _)| free_ns[command.die as usize] + before(command));
+        let together_ns = ready.chain(free_ns.iter().copied()).max().unwrap_or_default();
+        for member in held.drain(..count) {
+            let (die, arrived_ns) = (member.1.die as usize, together_ns - before(&member.1));
+            // Commands of a die keep their order.
+            let at_ns = arrived_ns.max(arrival_ns[die]);
+            arrival_ns[die] = at_ns;
+            free_ns[die] = at_ns.max(free_ns[die]) + member.1.total_ns();
+            self.hand_over(at_ns, arrived_ns, member);
+        }
+    }
+
+    /// Hands a command to its die at `at_ns`, for which it waits since `arrived_ns`.
+    fn hand_over(&mut self, at_ns: u64, arrived_ns: u64, (charged, command, pages): Member) {
+        let now = self.array.now_ns();
+        if at_ns > now {
+            return self.array.submit_at(at_ns, Later::new(command, pages, charged, arrived_ns));
+        }
+        self.array.serve(charged.0);
+        self.array.charge(charged.1);
+        self.array.submit(now, command, pages);
     }
 
     /// A command of a request is done: that of a group, perhaps.
