@@ -169,6 +169,7 @@ fn main() {
     overloads(size);
     superblocks(&mut reference, size);
     own_work(size);
+    ageing(&mut fifo, size);
 }
 
 /// Superblocks over 8 channels of 4 dies, 4 KiB units in pages of 16 KiB.
@@ -212,6 +213,18 @@ fn own_work(size: Size) {
         let (mut without, mut with) = (with(&[]), with(more));
         let (without, with) = in_turn(size, || without.measure_units(), || with.measure_units());
         report("superblocks, events", &without, &without);
+        report(name, &with, &without);
+    }
+}
+
+/// Cost of cells that age: of half reads on new blocks, and on worn ones whose pages need retries.
+fn ageing(fifo: &mut Simulated, size: Size) {
+    let aged = ("ageing.kind", "power-law");
+    let worn = [("ageing.cycles", "3000"), ("ageing.spread", "0.2"), ("ageing.pace", "1000")];
+    for (name, more) in [("with ageing, new blocks", &[][..]), ("with ageing, worn blocks", &worn)] {
+        let mut other = half_reads(&[&[aged], more].concat(), false, size);
+        let (without, with) = in_turn(size, || fifo.measure(), || other.measure());
+        report("event path, fifo", &without, &without);
         report(name, &with, &without);
     }
 }

@@ -4,6 +4,7 @@
 //! request into commands, groups those that can go as one command over several planes, and hands them to an
 //! [`Executor`] in the order in which they may run.
 
+mod aged_moves;
 mod ageing;
 mod codewords;
 mod completing;

@@ -1,8 +1,7 @@
 //! The state of each block, and the steps that reading a page of it takes.
 //!
-//! The error rate only grows until the block is erased. So the steps of a block hold up to a time and a number of reads at which they
-//! were found to be the same, and the law is worked out a few times in the life of a block, and at every read only where the next
-//! step is near.
+//! The error rate only grows until the block is erased. So the steps of a block hold up to a time and a number of reads (`reach.rs`):
+//! until then pages are read, and programmed, as many at once as a command has of the block.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -11,20 +10,17 @@ use serde::{Deserialize, Serialize};
 use super::code::{Code, Steps};
 use super::due::{Due, Reason};
 use super::law::{CellKind, Law, acceleration};
+use super::reach::{Errors, Known};
 use crate::config::Config;
+use crate::divisor::Divisor;
 use crate::geometry::Geometry;
-use crate::op::BlockAt;
+use crate::op::{BlockAt, PageAt};
 use crate::quantity::{LONGEST_NS, round_to_u64};
 use crate::random::normal;
 
 const NS_A_DAY: f64 = 86_400e9;
 /// Makes these factors others than those of `nand.spread`.
 const SALT: u64 = 0x0061_6765;
-/// Time and reads that steps are first tried to hold for, beside as long as they have held.
-const NEAR_NS: u64 = 1_000_000_000;
-const NEAR_READS: u32 = 64;
-/// Powers of two by which that is divided until they hold.
-const DIVISIONS: [u32; 4] = [0, 2, 4, 6];
 
 /// Beginning of the age of a block's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,11 +61,16 @@ struct Block {
 pub(crate) struct Ageing {
     /// Of blocks as they are, and of those in SLC mode.
     laws: [Law; 2],
+    /// The laws at numbers of cycles; not saved.
+    #[serde(skip)]
+    known: Known,
     code: Code,
     /// Days at 25 degrees Celsius that a nanosecond of the run counts for, and the age of data from before it.
     days_a_ns: f64,
     days_before: f64,
     pages_per_block: f64,
+    /// Pages of a block as numbers in its unit have them: mapping units.
+    block_pages: Divisor,
     unit_blocks: u32,
     blocks: Vec<Block>,
     /// Factor of the errors of each block; empty where they are alike.
@@ -118,12 +119,14 @@ impl Ageing {
         let new = Block { cycles: own.cycles, ..Block::default() };
         Some(Box::new(Self {
             laws: [kind.law.with(own), CellKind::of_bits(1).law],
+            known: Known::default(),
             code,
             days_a_ns: faster * own.pace / NS_A_DAY,
             days_before: faster * own.retention,
             pages_per_block: f64::from(
                 geometry.pages_per_block / geometry.units_per_page * geometry.mapped_pages,
             ),
+            block_pages: Divisor::new(geometry.pages_per_block.into()),
             unit_blocks,
             blocks: vec![new; count],
             factors: if own.draws() { factors(own.spread, config.nand.seed, count) } else { Box::default() },
@@ -141,7 +144,20 @@ impl Ageing {
         unit as usize * self.unit_blocks as usize + block as usize
     }
 
-    /// A page of a block, with this number in its unit, is programmed, at a time of the run, ns, or before it.
+    /// The block of a page.
+    #[inline]
+    pub(crate) fn block_of(&self, (unit, ppn): PageAt) -> BlockAt {
+        (unit, self.block_pages.split(ppn.into()).0 as u32)
+    }
+
+    /// Numbers of the pages of a block in its unit: the first one, and how many.
+    #[inline]
+    pub(crate) fn pages_of(&self, at: BlockAt) -> (u32, u32) {
+        let pages = self.block_pages.get() as u32;
+        (at.1 * pages, pages)
+    }
+
+    /// Pages of a block up to the one with this number in its unit are programmed, at a time of the run, ns, or before it.
     #[inline]
     pub(crate) fn programmed(&mut self, at: BlockAt, ppn: u32, now_ns: Option<u64>) {
         let place = self.place(at);
@@ -149,6 +165,8 @@ impl Ageing {
         block.end = block.end.max(ppn + 1);
         if block.written == Written::Nothing {
             block.written = now_ns.map_or(Written::Before, Written::At);
+            // From now on it ages.
+            block.until_reads = 0;
             let entry = (at.1, block.cycles);
             if self.due.is_some() {
                 self.note_written(at.0, (entry, now_ns.is_none()));
@@ -176,12 +194,18 @@ impl Ageing {
     }
 
     /// As [`Ageing::wears_out`], because of what will be written to it: it was just erased.
-    pub(crate) fn wears_out_erased(&self, at: BlockAt) -> bool {
-        if self.retire == u8::MAX {
+    pub(crate) fn wears_out_erased(&mut self, at: BlockAt) -> bool {
+        if !self.retires() {
             return false;
         }
         let place = self.place(at);
-        !self.blocks[place].is_worn && self.level(place, 0, 0, false) >= self.retire
+        !self.blocks[place].is_worn && self.errors(place, false).level(&self.code, 0, 0) >= self.retire
+    }
+
+    /// True if blocks are retired.
+    #[inline]
+    pub(crate) fn retires(&self) -> bool {
+        self.retire != u8::MAX
     }
 
     /// True if a block is to be retired, or was.
@@ -195,9 +219,11 @@ impl Ageing {
         self.blocks[place].is_worn = true;
     }
 
-    /// A page of a block, which is in SLC mode or not, is read at `now_ns`. Returns its steps.
+    /// Pages of a block, which is in SLC mode or not, are read at `now_ns`: `count` of them, or fewer, if the steps of the next ones may
+    /// be others. Returns their number, at least 1, and the steps of each. A page that can't be read, and one of a block that is to be
+    /// retired, comes alone.
     #[inline]
-    pub(crate) fn read(&mut self, at: BlockAt, now_ns: u64, slc: bool) -> Steps {
+    pub(crate) fn read(&mut self, at: BlockAt, now_ns: u64, slc: bool, count: u32) -> (u32, Steps) {
         let place = self.place(at);
         let block = &self.blocks[place];
         if now_ns > block.until_ns || block.reads >= block.until_reads {
@@ -206,13 +232,25 @@ impl Ageing {
         let block = &mut self.blocks[place];
         let steps = self.code.steps(block.level);
         let soft = if steps.soft { self.soft_reads } else { 0 };
-        block.reads = block.reads.saturating_add(1 + steps.retries + soft);
-        if self.due.as_ref().is_some_and(|due| !block.is_due && due.is_due(block.reads, block.level)) {
+        let readings = 1 + steps.retries + soft;
+        let retires = block.level >= self.retire && !block.is_worn;
+        let falls_due = |reads| self.due.as_ref().is_some_and(|due| due.is_due(reads, block.level));
+        let mut count = count;
+        if count > 1 {
+            let left = block.until_reads.saturating_sub(block.reads).max(1).div_ceil(readings);
+            count = count.min(left);
+            let all = block.reads.saturating_add(count.saturating_mul(readings));
+            if steps.fails || retires || !block.is_due && falls_due(all) {
+                count = 1;
+            }
+        }
+        block.reads = block.reads.saturating_add(count * readings);
+        if !block.is_due && falls_due(block.reads) {
             block.is_due = true;
             let entry = (at.1, block.cycles);
             self.note_due(at.0, entry, now_ns);
         }
-        steps
+        (count, steps)
     }
 
     #[inline(never)]
@@ -279,48 +317,33 @@ impl Ageing {
         left_ns.is_finite().then(|| from_ns.saturating_add(round_to_u64(left_ns.ceil())))
     }
 
-    /// Finds the level of a block, and how long it holds.
+    /// Finds the level of a block, and the time and the reads up to which it holds.
     #[inline(never)]
     fn look(&mut self, place: usize, now_ns: u64, slc: bool) {
-        let block = self.blocks[place];
-        let level = self.level(place, now_ns, block.reads, slc);
-        let age_ns = match block.written {
-            Written::At(time_ns) => now_ns.saturating_sub(time_ns),
-            Written::Before | Written::Nothing => now_ns,
-        };
-        let holds = DIVISIONS.into_iter().map(|by| {
-            let until_ns = now_ns.saturating_add((age_ns + NEAR_NS) >> by);
-            (until_ns, block.reads.saturating_add((block.reads + NEAR_READS) >> by))
-        });
-        let holds =
-            holds.into_iter().find(|(time_ns, reads)| self.level(place, *time_ns, *reads, slc) == level);
-        let (until_ns, until_reads) = holds.unwrap_or((now_ns, block.reads));
+        let reads = self.blocks[place].reads;
+        let (level, (until_ns, until_reads)) = self.errors(place, slc).reach(&self.code, now_ns, reads);
         // Steps are those of the reads before: the last one that they hold for is the one after so many.
-        self.blocks[place] = Block { level, until_ns, until_reads: until_reads.saturating_add(1), ..block };
+        let block = &mut self.blocks[place];
+        (block.level, block.until_ns, block.until_reads) = (level, until_ns, until_reads.saturating_add(1));
     }
 
-    /// The level of a block at a time, after so many readings.
-    fn level(&self, place: usize, now_ns: u64, reads: u32, slc: bool) -> u8 {
-        self.code.level(self.rate(place, now_ns, reads, slc))
-    }
-
-    /// The bit error rate of a block at a time, after so many readings.
-    fn rate(&self, place: usize, now_ns: u64, reads: u32, slc: bool) -> f64 {
+    /// The bit errors of a block, which is in SLC mode or not.
+    fn errors(&mut self, place: usize, slc: bool) -> Errors {
         let block = &self.blocks[place];
-        let law = &self.laws[usize::from(slc)];
-        let days = match block.written {
-            Written::At(time_ns) => now_ns.saturating_sub(time_ns) as f64 * self.days_a_ns,
-            Written::Before => self.days_before + now_ns as f64 * self.days_a_ns,
-            Written::Nothing => 0.0,
+        let (from_ns, days_before, days_a_ns) = match block.written {
+            Written::At(time_ns) => (time_ns, 0.0, self.days_a_ns),
+            Written::Before => (0, self.days_before, self.days_a_ns),
+            Written::Nothing => (0, 0.0, 0.0),
         };
-        let reads = f64::from(reads) / if law.reads_of_page { self.pages_per_block } else { 1.0 };
+        let reads_of = if self.laws[usize::from(slc)].reads_of_page { self.pages_per_block } else { 1.0 };
         let factor = self.factors.get(place).map_or(1.0, |factor| f64::from(*factor));
-        law.rate(block.cycles.into(), days, reads) * factor
+        let worn = self.known.worn(&self.laws, slc, block.cycles);
+        Errors { worn, factor, from_ns, days_before, days_a_ns, reads_of }
     }
 
-    /// Times that steps add to reading a page in `array_ns`, which crosses the bus in `bus_ns`.
+    /// Times that the steps of each of `count` pages add to reading these in `array_ns`, where each crosses the bus in `bus_ns`.
     #[inline]
-    pub(crate) fn more(&self, steps: Steps, array_ns: u64, bus_ns: u64) -> More {
+    pub(crate) fn more(&self, steps: Steps, count: u64, array_ns: u64, bus_ns: u64) -> More {
         if steps.retries == 0 && !steps.soft {
             return More::default();
         }
@@ -328,7 +351,7 @@ impl Ageing {
         let readings = u64::from(steps.retries + soft);
         let decoding_ns =
             u64::from(steps.retries) * self.decode_ns + if steps.soft { self.soft_ns } else { 0 };
-        More { array_ns: readings * array_ns + decoding_ns, bus_ns: readings * bus_ns }
+        More { array_ns: readings * array_ns + count * decoding_ns, bus_ns: count * readings * bus_ns }
     }
 
     /// True if blocks are programmed in times that change with their cycles.
@@ -354,3 +377,6 @@ fn factors(spread: f64, seed: u32, count: usize) -> Box<[f32]> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(SALT ^ u64::from(seed));
     (0..count).map(|_| libm::exp(spread * normal(&mut rng)) as f32).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,6 +62,12 @@ impl Code {
         if softly { all as u8 } else { self.failing() }
     }
 
+    /// Largest error rate of a level; above all rates for pages that can't be read.
+    pub(super) fn limit(&self, level: u8) -> f64 {
+        let last = if level == self.failing() { None } else { self.soft };
+        self.hard.get(usize::from(level)).copied().or(last).unwrap_or(f64::INFINITY)
+    }
+
     /// The level of a page that can't be read.
     pub(super) fn failing(&self) -> u8 {
         self.hard.len() as u8 + 1
@@ -133,6 +139,21 @@ mod tests {
         assert_eq!(steps_of(&config, 6.001 * unit), (2, true, true));
         let hard_only = AgeingConfig { soft_bits: Auto(Some(0)), ..config };
         assert_eq!(steps_of(&hard_only, 4.001 * unit), (2, false, true));
+    }
+
+    #[test]
+    fn a_level_holds_up_to_its_limit() {
+        for soft_bits in [0, 12] {
+            let code = Code::new(&AgeingConfig { soft_bits: Auto(Some(soft_bits)), ..config() }, 72, 1024);
+            let limits = (0..=code.failing()).filter(|level| code.limit(*level).is_finite());
+            for level in limits.clone() {
+                let limit = code.limit(level);
+                assert_eq!(code.level(limit), level);
+                assert!(code.level(limit * 1.000_001) > level);
+            }
+            assert_eq!(limits.count(), if soft_bits == 0 { 3 } else { 4 });
+            assert_eq!(code.level(0.5), code.failing());
+        }
     }
 
     #[test]

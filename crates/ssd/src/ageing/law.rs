@@ -152,11 +152,47 @@ impl Law {
     /// Expected share of wrong bits of a block with so many cycles, whose data is so many days old at 25 degrees Celsius, after so
     /// many reads of a page or of the block.
     pub fn rate(&self, cycles: f64, days: f64, reads: f64) -> f64 {
+        self.worn(cycles).rate(days, reads)
+    }
+
+    /// The law of blocks with so many cycles.
+    pub(super) fn worn(&self, cycles: f64) -> Worn {
         let cycles = cycles * self.measured_cycles / self.rated_cycles;
         let wear = self.alpha * libm::pow(cycles, self.k);
-        let retention = self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n);
-        let disturb = self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
-        (self.epsilon + wear + retention + disturb).min(WORST)
+        Worn {
+            fixed: self.epsilon + wear,
+            retention: self.beta * libm::pow(cycles, self.m),
+            disturb: self.gamma * libm::pow(cycles, self.p),
+            n: self.n,
+            q: self.q,
+        }
+    }
+}
+
+/// The law at a number of cycles: fixed + retention days^n + disturb reads^q.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worn {
+    /// Errors of data that was just written.
+    fixed: f64,
+    /// Factor of days.
+    pub(super) retention: f64,
+    /// Factor of reads.
+    pub(super) disturb: f64,
+    /// Exponent of days.
+    pub(super) n: f64,
+    /// Exponent of reads.
+    pub(super) q: f64,
+}
+
+impl Worn {
+    /// Expected share of wrong bits, as [`Law::rate`].
+    pub(super) fn rate(&self, days: f64, reads: f64) -> f64 {
+        self.of_powers(libm::pow(days, self.n), libm::pow(reads, self.q))
+    }
+
+    /// The same, of days^n and reads^q.
+    pub(super) fn of_powers(&self, days: f64, reads: f64) -> f64 {
+        (self.fixed + self.retention * days + self.disturb * reads).min(WORST)
     }
 }
 

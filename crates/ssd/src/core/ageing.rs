@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Core;
 use super::pending::Member;
 use super::serve::host_op;
-use crate::ageing::More;
+use crate::ageing::{More, Steps};
 use crate::alloc::Superblocks;
 use crate::content::Content;
 use crate::nand::Executor;
@@ -63,8 +63,18 @@ impl<C: Content> Core<C> {
         (moves, crossing): (&[(u32, u32)], u64),
         command: &mut Command,
     ) {
-        if self.ageing.is_some() {
-            self.age_pages(now_ns, op, (moves, crossing), command);
+        if self.ageing.is_none() {
+            return;
+        }
+        match op.effect {
+            Effect::Read { ppn, .. } => {
+                let more = self.reading(now_ns, (op.unit, ppn), (command.read_ns, command.bus_ns));
+                (command.read_ns, command.bus_ns) = more.on(command);
+            }
+            Effect::Programmed { ppn, .. } if op.kind != CommandKind::Rewrite => {
+                command.program_ns = self.programming(now_ns, (op.unit, ppn), command.program_ns);
+            }
+            _ => self.age_pages(now_ns, op, (moves, crossing), command),
         }
     }
 
@@ -106,44 +116,6 @@ impl<C: Content> Core<C> {
         }
     }
 
-    /// As [`Core::age`], of pages that move within a unit. A page that is copied back is not decoded.
-    fn age_moved(
-        &mut self,
-        now_ns: Option<u64>,
-        op: &FlashOp,
-        (moves, crossing): (&[(u32, u32)], u64),
-        command: &mut Command,
-    ) {
-        let per_page = self.geometry.units_per_page;
-        let (reads, programs) = (u64::from(op.reads), u64::from(op.pages));
-        let copied = if per_page == 1 { programs - crossing } else { (reads + programs - crossing) / 2 };
-        let (mut decoded, mut last) = (reads - copied, None);
-        for (from, _) in moves {
-            let page = from / per_page;
-            if last.replace(page) == Some(page) || decoded == 0 {
-                continue;
-            }
-            decoded -= 1;
-            let array_ns = self.timing.read_ns(op.unit, page, op.slc);
-            let times = (array_ns, self.timing.transfer_ns);
-            let more = self.reading_of(now_ns, (op.unit, *from), op.slc, times);
-            (command.read_ns, command.bus_ns) = more.on(command);
-        }
-        let mut last = None;
-        for (_, to) in moves {
-            let page = to / per_page;
-            if last.replace(page) != Some(page) {
-                let (array_ns, _) = self.timing.program_ns(op.unit, page, false);
-                let aged_ns = self.programming(now_ns, (op.unit, *to), array_ns);
-                command.program_ns = (command.program_ns + aged_ns).saturating_sub(array_ns);
-            }
-        }
-    }
-
-    fn block_of(&self, (unit, ppn): PageAt) -> BlockAt {
-        (unit, ppn / self.pages_per_block)
-    }
-
     /// A page is read in an array time and a transfer, ns; in no time before the run. Returns what its age adds.
     pub(super) fn reading(&mut self, now_ns: Option<u64>, at: PageAt, times_ns: (u64, u64)) -> More {
         let slc = self.has_slc && self.in_slc(at.0, at.1);
@@ -158,30 +130,44 @@ impl<C: Content> Core<C> {
         slc: bool,
         (array_ns, bus_ns): (u64, u64),
     ) -> More {
-        let block = self.block_of(at);
         let (Some(ageing), Some(now_ns)) = (&mut self.ageing, now_ns) else { return More::default() };
-        let steps = ageing.read(block, now_ns, slc);
-        if steps.retries == 0 && !steps.soft && !steps.fails {
-            return More::default();
+        let (_, steps) = ageing.read(ageing.block_of(at), now_ns, slc, 1);
+        if steps == Steps::default() {
+            More::default()
+        } else {
+            self.count_steps((at, 1), steps, (array_ns, bus_ns))
         }
-        let counts = &mut self.counters.ageing;
-        counts.retried_pages += u64::from(steps.retries > 0);
-        counts.retries += u64::from(steps.retries);
-        counts.soft_pages += u64::from(steps.soft);
+    }
+
+    /// Counts the steps of each of so many pages, of which this is the first; all are read in `array_ns`, and each crosses the bus in
+    /// `bus_ns`. Returns what the steps add.
+    pub(super) fn count_steps(
+        &mut self,
+        (first, count): (PageAt, u32),
+        steps: Steps,
+        (array_ns, bus_ns): (u64, u64),
+    ) -> More {
+        let Some(ageing) = &self.ageing else { return More::default() };
+        let (counts, pages) = (&mut self.counters.ageing, u64::from(count));
+        counts.retried_pages += if steps.retries > 0 { pages } else { 0 };
+        counts.retries += u64::from(steps.retries) * pages;
+        counts.soft_pages += if steps.soft { pages } else { 0 };
+        // Such pages come alone.
         if steps.fails {
             counts.failed_pages += 1;
-            self.unread.push(at);
+            self.unread.push(first);
         }
+        let block = ageing.block_of(first);
         if ageing.wears_out(block) {
             self.worn.push(block);
         }
-        ageing.more(steps, array_ns, bus_ns)
+        ageing.more(steps, pages, array_ns, bus_ns)
     }
 
     /// A page is programmed in an array time, ns. Returns the time that its block takes.
     pub(super) fn programming(&mut self, now_ns: Option<u64>, at: PageAt, array_ns: u64) -> u64 {
-        let block = self.block_of(at);
         let Some(ageing) = &mut self.ageing else { return array_ns };
+        let block = ageing.block_of(at);
         ageing.programmed(block, at.1, now_ns);
         if ageing.changes_programs() { ageing.program_ns(block, array_ns) } else { array_ns }
     }
@@ -285,7 +271,7 @@ impl<C: Content> Core<C> {
         let pages = superblocks.stripe_of((unit, ppn / per_page)).into_iter();
         let pages = pages.map(|(unit, page)| (unit, page * per_page));
         let is_programmed = |at: &PageAt| {
-            self.ageing.as_ref().is_some_and(|ageing| ageing.is_programmed(self.block_of(*at), at.1))
+            self.ageing.as_ref().is_some_and(|ageing| ageing.is_programmed(ageing.block_of(*at), at.1))
         };
         Some(pages.filter(is_programmed).collect())
     }
@@ -321,7 +307,7 @@ impl Rebuilds {
 
 impl More {
     /// Reading and bus time of a command with this.
-    fn on(self, command: &Command) -> (u64, u64) {
+    pub(super) fn on(self, command: &Command) -> (u64, u64) {
         (command.read_ns + self.array_ns, command.bus_ns + self.bus_ns)
     }
 }

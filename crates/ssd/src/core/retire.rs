@@ -28,7 +28,7 @@ impl<C: Content> Core<C> {
     /// The translation layer hears of blocks that were found worn out, and says which ones it does without from now on.
     #[inline]
     pub(crate) fn wear_out(&mut self, now_ns: u64) {
-        if self.ageing.is_some() {
+        if self.ageing.as_ref().is_some_and(|ageing| ageing.retires()) {
             self.wear_out_some(now_ns);
         }
     }
