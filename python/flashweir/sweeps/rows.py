@@ -28,6 +28,9 @@ OPERATIONS = ("write", "read")
 # Columns before the axes.
 FIRST = ("key", "point", "seed", "workload")
 LAST = ("error", "result")
+# Before the result of a line. Quotes within a text are escaped, and no other value is an object: the first one is it.
+_RESULT = b',"result":'
+_EXPECTED = "expected a run with key, point, seed, workload, error and result"
 
 
 def shown_metrics(frame: "pl.DataFrame", meta: Mapping[str, Any]) -> list[str]:
@@ -93,6 +96,32 @@ def line(row: Mapping[str, Any]) -> bytes:
     rest = {name: value for name, value in row.items() if name != "result"}
     head = json.dumps(rest, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return f'{head[:-1]},"result":{row["result"] or "null"}}}\n'.encode()
+
+
+def of_line(text: bytes) -> tuple[dict[str, Any] | None, str]:
+    """A line as a row, with its result as text; or what is wrong with it."""
+    try:
+        row = json.loads(text)
+        right = (
+            all(isinstance(row[name], int) for name in ("point", "seed"))
+            and all(isinstance(row[name], str | None) for name in ("key", "error", "workload"))
+            and isinstance(row["result"], dict | None)
+            and all(isinstance(value, str | int | float | None) for name, value in row.items() if name != "result")
+        )
+        result = _result_text(text, row) if right and row["result"] is not None else None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return None, " ".join(str(error).split()) if isinstance(error, ValueError) else _EXPECTED
+    if not right:
+        return None, _EXPECTED
+    return {**row, "result": result}, ""
+
+
+def _result_text(text: bytes, row: dict[str, Any]) -> str:
+    """The result of a line as JSON text: as it stands there if it stands last, which is where `line` writes it."""
+    _, found, rest = text.partition(_RESULT)
+    if found and next(reversed(row)) == "result":
+        return rest.rstrip()[:-1].decode()
+    return json.dumps(row["result"], separators=(",", ":"))
 
 
 def units(columns: Iterable[str]) -> dict[str, str]:

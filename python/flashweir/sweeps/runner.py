@@ -249,14 +249,16 @@ def has_layout(before: dict[str, Any], meta: dict[str, Any]) -> bool:
 def _take_over(store: Store, spec: SweepSpec, planner: Planner, sources: list[Path]) -> None:
     """Writes the rows that other sweeps have results for."""
     files = _files(sources)
-    known = known_keys(sources)
+    # Lines that are no full part yet are few and are kept; parts are read twice instead.
+    kept = {file: list(results_in(file)) for file in files if file.suffix != ".parquet"}
+    known = {key for file in files for key, _ in kept.get(file) or results_in(file)}
     wanted: dict[str, list[Run]] = {}
     for item in _todo(spec, store, planner):
         if isinstance(item, Planned) and item.key in known:
             wanted.setdefault(item.key, []).append(item.run)
     batch: list[dict[str, Any]] = []
     for file in files:
-        for key, result in results_in(file):
+        for key, result in kept.get(file) or results_in(file):
             batch += [rows.finished(spec, run, key, result) for run in wanted.pop(key, [])]
             if len(batch) >= BATCH:
                 store.append(batch)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from flashweir._native import ConfigError, FlashweirError
 from flashweir.locks import Lock
 from flashweir.notices import warn
-from flashweir.sweeps.rows import FIRST, LAST, line, units
+from flashweir.sweeps.rows import FIRST, LAST, line, of_line, units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -195,9 +195,6 @@ def read_meta(directory: Path) -> dict[str, Any]:
     return meta
 
 
-_EXPECTED = "expected a run with key, point, seed, workload, error and result"
-
-
 def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -249,7 +246,7 @@ def read_lines(path: Path, damaged: list[bytes] | None = None) -> Iterator[dict[
             for number, text in enumerate(file, 1):
                 if not text.endswith(b"\n"):
                     return
-                row, wrong = _row(text)
+                row, wrong = of_line(text)
                 if row is not None:
                     yield row
                 elif damaged is None:
@@ -259,24 +256,6 @@ def read_lines(path: Path, damaged: list[bytes] | None = None) -> Iterator[dict[
                     warn(f"{path}: line {number}: damaged ({wrong}): kept in runs.damaged, and its run is run again")
     except OSError as error:
         raise FlashweirError(f"{path}: {error.strerror}") from error
-
-
-def _row(text: bytes) -> tuple[dict[str, Any] | None, str]:
-    """A line as a row, with its result as text; or what is wrong with it."""
-    try:
-        row = json.loads(text)
-        right = (
-            all(isinstance(row[name], int) for name in ("point", "seed"))
-            and all(isinstance(row[name], str | None) for name in ("key", "error", "workload"))
-            and isinstance(row["result"], dict | None)
-            and all(isinstance(value, str | int | float | None) for name, value in row.items() if name != "result")
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        return None, " ".join(str(error).split()) if isinstance(error, ValueError) else _EXPECTED
-    if not right:
-        return None, _EXPECTED
-    result = row["result"]
-    return {**row, "result": None if result is None else json.dumps(result, separators=(",", ":"))}, ""
 
 
 def read_part(path: Path) -> Iterator[dict[str, Any]]:

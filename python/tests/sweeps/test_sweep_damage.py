@@ -17,7 +17,7 @@ from test_sweep import GRID, run_counted, steady
 
 import flashweir
 from flashweir import ConfigError, FlashweirError
-from flashweir.sweeps import runner, store, sweep
+from flashweir.sweeps import rows, runner, store, sweep
 from flashweir.sweeps.local import LocalBackend
 from flashweir.sweeps.spec import load
 
@@ -105,6 +105,32 @@ def test_a_damaged_line_is_named_and_left_out_and_its_run_is_run_again(tmp_path:
     assert steady(flashweir.read_sweep(tmp_path)).equals(steady(frame))
     assert (tmp_path / "runs.damaged").read_bytes() == b"".join(damage)
     assert len((tmp_path / "runs.jsonl").read_bytes().splitlines()) == 12
+
+
+ROW = {"key": "k", "point": 0, "seed": 1, "workload": 'a "quoted",\'"result":{}\'', "error": None}
+RESULT = '{"iops":1.50,"name":"Zür","inner":{"a":1,"result":{"b":2}}}'
+
+
+def test_the_result_of_a_line_is_the_text_that_was_written() -> None:
+    """Digits and characters stay, and a key of that name within the result or a text is not taken for it."""
+    row, wrong = rows.of_line(rows.line({**ROW, "result": RESULT}))
+    assert row == {**ROW, "result": RESULT}
+    assert wrong == ""
+    row, _ = rows.of_line(rows.line({**ROW, "error": "no", "result": None}))
+    assert row == {**ROW, "error": "no", "result": None}
+
+
+def test_a_line_with_its_result_in_front_is_a_row_too() -> None:
+    text = '{"key":"k","result":{"a":1, "b":[2]},"point":0,"seed":1,"workload":"w","error":null}\n'
+    row, wrong = rows.of_line(text.encode())
+    assert wrong == ""
+    assert row is not None
+    assert row["result"] == '{"a":1,"b":[2]}'
+
+
+def test_half_of_a_character_in_a_result_is_damage() -> None:
+    line = rows.line({**ROW, "result": '{"a":"?"}'}).replace(b"?", b"\xed\xa0\x80")
+    assert rows.of_line(line)[0] is None
 
 
 def test_damaged_files_are_one_clear_line(tmp_path: Path) -> None:
