@@ -69,7 +69,8 @@ proptest! {
     #[test]
     fn steps_are_those_of_the_law(settings in settings(), events in events(), slc in any::<bool>()) {
         let assigned = settings.iter().map(|(key, value)| (*key, value.as_str()));
-        let base = [("capacity", "16MiB"), ("ageing.kind", "power-law"), ("pages_per_block", "64")];
+        let base =
+        [("capacity", "16MiB"), ("op_ratio", "0.5"), ("ageing.kind", "power-law"), ("pages_per_block", "64")];
         let layer = Layer::from_assignments("test", base.into_iter().chain(assigned));
         let config = resolve(&[layer]).expect("a legal drive");
         let geometry = Geometry::new(&config).expect("a legal drive");
@@ -111,7 +112,8 @@ proptest! {
 
 #[test]
 fn pages_of_one_command_are_looked_at_once() {
-    let base = [("capacity", "16MiB"), ("ageing.kind", "power-law"), ("pages_per_block", "64")];
+    let base =
+        [("capacity", "16MiB"), ("op_ratio", "0.5"), ("ageing.kind", "power-law"), ("pages_per_block", "64")];
     let config = resolve(&[Layer::from_assignments("test", base)]).expect("a legal drive");
     let geometry = Geometry::new(&config).expect("a legal drive");
     let mut ageing = *Ageing::new(&config, &geometry).expect("blocks age");
