@@ -174,7 +174,7 @@ def test_a_search_by_the_closed_form_is_the_same_again(tmp_path: Path, monkeypat
     pytest.importorskip("cmaes")
     for name, value in (("_BEGINS", 1), ("_ROUNDS", 4), ("_CORRECTIONS", (2, 1)), ("_FINAL", 1), ("_MENDED", 1)):
         monkeypatch.setattr(search, name, value)
-    for name in ("MIDDLE", "LONG", "FINE"):
+    for name in ("MIDDLE", "THROUGHPUT", "FINE"):
         monkeypatch.setattr(load, name, SHORT)
     path = written(tmp_path, "m.toml", LARGE[LARGE.index("[latency") :])
     first = fit(path, output=tmp_path / "a.toml", budget=6, seed=3, effort=SHORT)
