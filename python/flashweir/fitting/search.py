@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError
-from flashweir.fitting import amplification, ensemble, frontend, space, trials
+from flashweir.fitting import amplification, ensemble, evaluation, frontend, space, trials
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected, moved
 from flashweir.fitting.points import Measurements
@@ -308,6 +308,8 @@ def given(measurements: Measurements) -> list[str]:
     sizes = {point.workload.size for point in measurements.points}
     if any("waf" in point.measured and amplification.is_simulated(point) for point in measurements.points):
         found.append("waf")
+    if evaluation.saturated(measurements) is None:
+        found.append(space.UNSATURATED)
     return found + (["sizes"] if len(sizes) > 1 else [])
 
 
