@@ -133,17 +133,20 @@ class Search:
     def _approach(self, cma: "type[CMA]", form: Form) -> None:
         """The best drives by the form in a region around each, which shrinks where simulations say no (trust region).
 
-        Where it is small, and every few turns, keys that the form knows no effect of are moved alone.
+        Where it is small, and every few turns, keys that the form knows no effect of are moved alone, but for those of
+        a front end that follows from the saturated load: moves of these found none better.
         """
         by_names = {trial.start.names: Corrected(form, trial.start, self._settled) for trial in self._best_of_each()}
         radius = dict.fromkeys(by_names, _RADIUS)
+        settled = frontend.settled(self.measurements)
         step, turn = _ALONE, 0
         while len(self.trials) < (1 - _VARIED) * self._budget:
             turn += 1
             best, *others = self._best_of_each()
             one = by_names[best.start.names]
             if radius[best.start.names] < _SMALL or turn % _EVERY == 0:
-                sides = [(at, side) for at in one.unseen(best.places) for side in (-step, step)]
+                alone = [at for at in one.unseen(best.places) if best.start.keys[at].name not in settled]
+                sides = [(at, side) for at in alone for side in (-step, step)]
                 if sides:
                     made = self._batch([(best.start, moved(best.places, at, side)) for at, side in sides])
                     step = step if min(trial.error for trial in made) < best.error else step / 2
