@@ -34,7 +34,7 @@ _LOOK, _EXCHANGE = 0.25, 0.6
 # Combinations that go on after the look, and after the exchange.
 _GO_ON, _AT_LAST = 3, 2
 _SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
-# Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
+# Finds of the closed form for each combination, generations of later searches, and how many finds a correction keeps.
 _BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
 # The first region in which the form is searched around a drive, and the largest, as a share of the ranges of keys.
 _RADIUS = 0.2
@@ -54,8 +54,8 @@ _ALONE, _EVERY = 0.12, 6
 _CLOSE = 0.03
 # Times that the limit of a front end is mended.
 _MENDED = 2
-# Drives among which longer simulations decide.
-_FINAL = 4
+# Drives among which longer simulations decide: errors of short ones differ by 0.02 between drives that are alike.
+_FINAL = 12
 # Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
 _STEPS = (-0.12, 0.12, -0.3, 0.3)
 _VARIED = 0.24
@@ -113,9 +113,8 @@ class Search:
         guess = frontend.guess(self.measurements)
         finds: list[tuple[Corrected, tuple[float, ...], float]] = []
         for start in frontend.begins(self.measurements, self._starts):
-            for turn in range(_BEGINS):
-                corrected = Corrected(form, start, self._settled, guess)
-                finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
+            found = Corrected(form, start, self._settled, guess).finds(cma, self.seed, _BEGINS)
+            finds += [(Corrected(form, start, self._settled, guess), places, 0.0) for places in found]
         for go_on in _CORRECTIONS:
             if len(self.trials) >= _EXCHANGE * self._budget:
                 break
