@@ -74,7 +74,7 @@ def solve(
     key is at its start.
 
     Returns:
-        The settings, and what the last simulation predicts of the saturated point.
+        The settings, and what a simulation of the saturated point predicts that is long enough for its queues.
     """
     point, name = saturated(measurements), solved.key.name
     spread = float(str(settings.get(SPREAD + name, 1.0)))
@@ -93,7 +93,7 @@ def solve(
     seen: list[tuple[float, float, Values]] = []
     for _ in range(_STEPS):
         made = Candidate(base, with_time(value))
-        found = predict(made, [point], measurements.capacity, load.MIDDLE, seed).get(point.id, {})
+        found = predict(made, [point], measurements.capacity, load.THROUGHPUT, seed).get(point.id, {})
         if not found.get("iops"):
             break
         seen.append((value, 1 / found["iops"], found))
@@ -103,7 +103,10 @@ def solve(
         if value == seen[-1][0]:
             break
     best = min(seen, key=lambda one: abs(math.log(one[1] / wanted)), default=(value, 0.0, {}))
-    return with_time(best[0]), {point.id: best[2]} if best[2] else {}
+    final = with_time(best[0])
+    if not best[2] or load.seconds(point, load.MIDDLE) == load.seconds(point, load.THROUGHPUT):
+        return final, {point.id: best[2]} if best[2] else {}
+    return final, predict(Candidate(base, final), [point], measurements.capacity, load.MIDDLE, seed)
 
 
 def _first(settings: Mapping[str, object], busy_ns: float, solved: Solved) -> float:

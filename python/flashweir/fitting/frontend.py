@@ -71,6 +71,11 @@ def guess(measurements: Measurements) -> dict[str, float]:
     return {} if count is None else {SLOTS: count, BURST: 1.0}
 
 
+def settled(measurements: Measurements) -> tuple[str, ...]:
+    """Keys that the saturated load settles alone: a search of all loads leaves them where they are."""
+    return () if fetched(measurements) is None else (SLOTS, BURST)
+
+
 def begins(measurements: Measurements, starts: Sequence[Start]) -> list[Start]:
     """Of each combination of the other alternatives, the one whose front end is the simplest that the data allow."""
     limited = is_limited(measurements)

@@ -1,6 +1,9 @@
 """One load on a drive in steady state: latencies, throughput and write amplification as the measurement had them.
 
-A latency from "issue" begins when the queue of the request's thread had room.
+A latency from "issue" begins when the queue of the request's thread had room. A measured thread with a rate of its own
+that shares a saturated drive with others has a queue that is nearly full where its rate is close to its share of turns:
+the nearer, the longer a run must be (Whitt 1989, "Planning queueing simulations", Management Science 35, for arrivals
+at random and turns of the same length).
 """
 
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ import numpy as np
 from flashweir._native import FlashweirError
 from flashweir.fitting.host import Host
 from flashweir.fitting.points import Point
-from flashweir.fitting.traffic import Source, first_threads, rate_of
+from flashweir.fitting.traffic import Source, first_threads, rate_of, threads
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,6 +32,14 @@ _GUESSED_RATE = 100_000.0
 _MIN_S = 0.02
 
 
+# Requests of a saturated load, in outstanding ones, that a run has at least.
+_CYCLES = 30
+# Relative standard deviation of a measured mean at saturation, as the theory has it.
+_DEVIATION = 0.1
+# The largest share of its turns that a thread is taken to ask for.
+_BUSIEST = 0.9
+
+
 @dataclass(frozen=True)
 class Effort:
     """Length of a simulation.
@@ -36,21 +47,36 @@ class Effort:
     Attributes:
         samples: measured requests of the rarer operation.
         requests: most requests in all.
-        saturated: requests of a saturated drive. 20,000 tell its throughput within 1%; tails of its writes fall until
-            every unit has collected several times.
+        saturated: least requests of a saturated drive. 20,000 tell its throughput within 1%; tails of its writes fall
+            until every unit has collected several times.
+        longest: most requests of a saturated drive, whose length follows from its queues; `requests` if 0.
     """
 
     samples: int
     requests: int
     saturated: int = 20_000
+    longest: int = 0
 
 
 QUICK = Effort(samples=1_200, requests=20_000)
-MIDDLE = Effort(samples=1_500, requests=30_000)
-# Waits in the queues of a thread whose share of turns is nearly used up differ by a quarter between runs of 20,000.
-LONG = Effort(samples=1_200, requests=80_000, saturated=80_000)
-FINE = Effort(samples=4_000, requests=80_000)
-FULL = Effort(samples=20_000, requests=400_000, saturated=150_000)
+THROUGHPUT = Effort(samples=1_500, requests=20_000)
+MIDDLE = Effort(samples=1_500, requests=30_000, longest=100_000)
+FINE = Effort(samples=4_000, requests=80_000, longest=100_000)
+FULL = Effort(samples=20_000, requests=400_000, saturated=150_000, longest=400_000)
+
+
+def saturated_requests(point: Point, effort: Effort) -> int:
+    """Requests of a saturated point in the measured time."""
+    shares = [
+        min(_BUSIEST, stream.rate * threads(point) / (stream.threads * _reached(point)))
+        for stream in point.workload.streams
+        if stream.measured and stream.rate
+    ]
+    turns = [2 / ((1 - share) * _DEVIATION) ** 2 for share in shares]
+    needed = max(
+        effort.saturated, _CYCLES * point.cap * threads(point), *(round(threads(point) * one) for one in turns)
+    )
+    return min(effort.longest or effort.requests, needed)
 
 
 def seconds(point: Point, effort: Effort) -> float:
@@ -58,7 +84,7 @@ def seconds(point: Point, effort: Effort) -> float:
     total = point.value if point.kind == "rate" else _reached(point)
     if point.kind == "saturated":
         # Buffers fill first.
-        return max(_MIN_S, min(effort.requests, effort.saturated) / total)
+        return max(_MIN_S, saturated_requests(point, effort) / total)
     rarest = [
         (rate_of(point, stream) or total) * min(share for share in (stream.write, 1 - stream.write) if share > 0)
         for stream in point.workload.streams
@@ -88,10 +114,11 @@ def run(drive: "Drive", point: Point, effort: Effort, seed: int) -> dict[str, fl
     source = Source(point, int(drive.capacity_bytes * point.workload.used_share), seed)
     host = Host(drive, source, point.cap, until_ns)
     # A drive that is much faster than what was measured is seen to be so early.
-    host.run(from_ns, effort.requests)
+    most = max(effort.requests, saturated_requests(point, effort) if point.kind == "saturated" else 0)
+    host.run(from_ns, most)
     from_ns = min(from_ns, drive.now_ns)
     before = _written(drive)
-    host.run(until_ns, 3 * effort.requests)
+    host.run(until_ns, 3 * most)
     until_ns = min(until_ns, drive.now_ns)
     found = _measured(point, host, from_ns, until_ns)
     programs, pages = (late - early for late, early in zip(_written(drive), before, strict=True))

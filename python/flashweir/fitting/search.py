@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError
-from flashweir.fitting import amplification, ensemble, frontend, space, trials
+from flashweir.fitting import amplification, ensemble, evaluation, frontend, space, trials
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected, moved
 from flashweir.fitting.points import Measurements
@@ -34,7 +34,7 @@ _LOOK, _EXCHANGE = 0.25, 0.6
 # Combinations that go on after the look, and after the exchange.
 _GO_ON, _AT_LAST = 3, 2
 _SPREAD, _SPREAD_AT_LAST = 0.2, 0.1
-# Searches of the closed form for each combination, their generations, and how many of all finds each correction keeps.
+# Finds of the closed form for each combination, generations of later searches, and how many finds a correction keeps.
 _BEGINS, _ROUNDS, _CORRECTIONS = 2, 100, (6, 4, 3, 2, 2)
 # The first region in which the form is searched around a drive, and the largest, as a share of the ranges of keys.
 _RADIUS = 0.2
@@ -54,8 +54,8 @@ _ALONE, _EVERY = 0.12, 6
 _CLOSE = 0.03
 # Times that the limit of a front end is mended.
 _MENDED = 2
-# Drives among which longer simulations decide.
-_FINAL = 4
+# Drives among which longer simulations decide: errors of short ones differ by 0.02 between drives that are alike.
+_FINAL = 12
 # Steps of a key that is varied alone, as shares of its range, and the share of the budget that all of them take.
 _STEPS = (-0.12, 0.12, -0.3, 0.3)
 _VARIED = 0.24
@@ -113,9 +113,8 @@ class Search:
         guess = frontend.guess(self.measurements)
         finds: list[tuple[Corrected, tuple[float, ...], float]] = []
         for start in frontend.begins(self.measurements, self._starts):
-            for turn in range(_BEGINS):
-                corrected = Corrected(form, start, self._settled, guess)
-                finds.append((corrected, corrected.search(cma, self.seed + turn, _ROUNDS), 0.0))
+            found = Corrected(form, start, self._settled, guess).finds(cma, self.seed, _BEGINS)
+            finds += [(Corrected(form, start, self._settled, guess), places, 0.0) for places in found]
         for go_on in _CORRECTIONS:
             if len(self.trials) >= _EXCHANGE * self._budget:
                 break
@@ -133,17 +132,20 @@ class Search:
     def _approach(self, cma: "type[CMA]", form: Form) -> None:
         """The best drives by the form in a region around each, which shrinks where simulations say no (trust region).
 
-        Where it is small, and every few turns, keys that the form knows no effect of are moved alone.
+        Where it is small, and every few turns, keys that the form knows no effect of are moved alone, but for those of
+        a front end that follows from the saturated load: moves of these found none better.
         """
         by_names = {trial.start.names: Corrected(form, trial.start, self._settled) for trial in self._best_of_each()}
         radius = dict.fromkeys(by_names, _RADIUS)
+        settled = frontend.settled(self.measurements)
         step, turn = _ALONE, 0
         while len(self.trials) < (1 - _VARIED) * self._budget:
             turn += 1
             best, *others = self._best_of_each()
             one = by_names[best.start.names]
             if radius[best.start.names] < _SMALL or turn % _EVERY == 0:
-                sides = [(at, side) for at in one.unseen(best.places) for side in (-step, step)]
+                alone = [at for at in one.unseen(best.places) if best.start.keys[at].name not in settled]
+                sides = [(at, side) for at in alone for side in (-step, step)]
                 if sides:
                     made = self._batch([(best.start, moved(best.places, at, side)) for at, side in sides])
                     step = step if min(trial.error for trial in made) < best.error else step / 2
@@ -308,6 +310,8 @@ def given(measurements: Measurements) -> list[str]:
     sizes = {point.workload.size for point in measurements.points}
     if any("waf" in point.measured and amplification.is_simulated(point) for point in measurements.points):
         found.append("waf")
+    if evaluation.saturated(measurements) is None:
+        found.append(space.UNSATURATED)
     return found + (["sizes"] if len(sizes) > 1 else [])
 
 

@@ -13,6 +13,8 @@ from typing import Any
 _WHOLE_FROM = 20
 # Beginning of the name of a key that gives page types different times.
 SPREAD = "spread of "
+# Part of measurements without the throughput that the solved key follows from.
+UNSATURATED = "unsaturated"
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,11 @@ def starts(given: Collection[str] = ()) -> list[Start]:
     """Every combination of alternatives, the simplest first.
 
     Args:
-        given: parts of the measurements, such as `raw`, that settle keys or give them an effect.
+        given: parts of the measurements, such as `raw`, that settle keys or give them an effect; `UNSATURATED` makes
+            the solved key one that is searched.
     """
     table = _table()
-    keys = [_key(row) for row in table["key"]]
+    keys = [_key(row) for row in table["key"]] + ([solved().key] if UNSATURATED in given else [])
     found: list[Start] = []
     for options in itertools.product(*(choice["options"] for choice in table["choice"])):
         named = {name for option in options for name in option.get("keys", ())}

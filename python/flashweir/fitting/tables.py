@@ -123,7 +123,9 @@ def _latencies(table: Fields) -> list[Point]:
             # Held back: the ladder of rates goes on by the step before.
             offered = max(total, 2 * found[-1].value - before)
         before = found[-1].value if found else 0.0
-        found.append(_loaded(f"{at + 1}", f"{row[0]:.0f}", offered, total / highest, dict(_named(row))))
+        # Without the highest rate no load is known to be near it.
+        share = total / highest if full else None
+        found.append(_loaded(f"{at + 1}", f"{row[0]:.0f}", offered, share, dict(_named(row))))
     if full:
         measured = {**dict(_named(full)), "iops": full[0] + full[1]}
         found.append(_loaded("saturated", "saturated", None, 1.0, measured))
@@ -134,7 +136,7 @@ def _named(row: Sequence[float]) -> "zip[tuple[str, float]]":
     return zip(_COLUMNS, row[2:], strict=True)
 
 
-def _loaded(name: str, load: str, rate: float | None, share: float, measured: Mapping[str, float]) -> Point:
+def _loaded(name: str, load: str, rate: float | None, share: float | None, measured: Mapping[str, float]) -> Point:
     return Point(
         id=name,
         load=load,

@@ -58,8 +58,7 @@ class Task:
         """Simulates a drive; one that can't be has the error `IMPOSSIBLE`."""
         try:
             found, saturated = evaluation.solve(settings, self.base, self.measurements, space.solved(), self.seed)
-            again = self.effort in (load.LONG, load.FINE)
-            points = [point for point in self.points if point.id not in saturated or again]
+            points = [point for point in self.points if point.id not in saturated]
             candidate = evaluation.Candidate(self.base, found)
             capacity = self.measurements.capacity
             predicted = saturated | evaluation.predict(candidate, points, capacity, self.effort, self.seed)
@@ -92,7 +91,7 @@ def fine(measurements: Measurements, base: str | None, seed: int) -> Task:
 def saturation(measurements: Measurements, base: str | None, seed: int) -> Task:
     """The point of the highest throughput alone."""
     full = evaluation.saturated(measurements)
-    return Task(measurements, base, seed, () if full is None else (full,), load.LONG)
+    return Task(measurements, base, seed, () if full is None else (full,), load.MIDDLE)
 
 
 def _some(points: Sequence[Point]) -> list[Point]:

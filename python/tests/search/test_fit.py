@@ -13,6 +13,7 @@ from fit_samples import BASE, GENERAL, TABLES, written
 from flashweir import ConfigError, Drive
 from flashweir.fitting import amplification, evaluation, fit, load, measurements, space, workers
 from flashweir.fitting.points import every_other
+from flashweir.fitting.search import given
 
 SHORT = load.Effort(samples=300, requests=3000)
 
@@ -206,6 +207,32 @@ def test_the_program_time_is_that_of_the_throughput(tmp_path: Path) -> None:
     times = found["timing.program"]
     assert isinstance(times, list)
     assert times[0] < times[1] < times[2]
+
+
+def test_without_a_throughput_at_saturation_the_program_time_is_searched(tmp_path: Path) -> None:
+    pytest.importorskip("cmaes")
+    path = written(tmp_path, "m.toml", GENERAL[: GENERAL.rindex("[[point]]")])
+    name = space.solved().key.name
+    data, whole = measurements.read(path), measurements.read(written(tmp_path, "whole.toml", GENERAL))
+    start = space.starts(given(data))[0]
+    assert name in [key.name for key in start.keys]
+    assert name not in [key.name for key in space.starts(given(whole))[0].keys]
+    times = [
+        evaluation.solve(start.drive([place] * len(start.keys)), None, data, space.solved(), 1)[0][name]
+        for place in (0.1, 0.9)
+    ]
+    assert times[0] != times[1]
+    found = fit(path, output=tmp_path / "a.toml", budget=4, seed=3, effort=SHORT)
+    assert next(key for key in found.keys if key.key == name).source.startswith("fitted")
+
+
+def test_without_a_saturated_row_no_load_is_taken_for_the_knee(tmp_path: Path) -> None:
+    text = "\n".join(line for line in TABLES.splitlines() if not line.startswith("saturated"))
+    found = measurements.read(written(tmp_path, "m.toml", text))
+    rates = [point for point in found.points if point.kind == "rate"]
+    assert [point.saturation for point in rates] == [None, None, None]
+    assert [point.value for point in rates] == [15_002, 25_002, 35_180]
+    assert rates[-1] in evaluation.fitted(found)
 
 
 def test_a_worker_whose_parent_was_killed_ends_without_a_word() -> None:

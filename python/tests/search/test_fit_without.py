@@ -19,7 +19,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return load_script(FOLDER / "without.py", monkeypatch)
 
 
-@pytest.mark.parametrize("name", ["pe8110-default", "pm9a3-default", "d7-p5520", "7450-max-default"])
+@pytest.mark.parametrize(
+    "name", ["pe8110-default", "pm9a3-default", "d7-p5520", "d7-p5520-default", "7450-max-default"]
+)
 def test_a_device_file_is_a_drive_of_the_space_again(script: ModuleType, name: str) -> None:
     drive = script.flat(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
     data = measurements.read(FOLDER / "measured.toml", name.removesuffix("-default"))
