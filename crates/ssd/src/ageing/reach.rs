@@ -69,28 +69,28 @@ impl Errors {
     pub(super) fn reach(&self, code: &Code, now_ns: u64, reads: u32) -> (u8, (u64, u32)) {
         let Worn { retention, n, disturb, q, .. } = self.worn;
         let (days, law_reads) = (self.days(now_ns), f64::from(reads) / self.reads_of);
-        let (aged, was_read) = (libm::pow(days, n), libm::pow(law_reads, q));
-        let rate = self.worn.of_powers(aged, was_read);
+        let (by_age, by_reads) = (libm::pow(days, n), libm::pow(law_reads, q));
+        let rate = self.worn.of_powers(by_age, by_reads);
         let level = code.level(rate * self.factor);
         let slack = (code.limit(level) / self.factor - rate) * (1.0 - LEFT);
         let (ages, is_read) = (retention > 0.0 && self.days_a_ns > 0.0, disturb > 0.0 && q > 0.0);
-        let ages_by = if !is_read {
+        let share = if !is_read {
             1.0
         } else if ages {
             let run_ns = now_ns.saturating_sub(self.from_ns) as f64;
-            self.share_of_age((retention * aged, days, run_ns), disturb * was_read)
+            self.share_of_age((retention * by_age, days, run_ns), disturb * by_reads)
         } else {
             0.0
         };
-        // A number that is none becomes 0, one that is too large the largest integer.
         let until_ns = if ages {
-            let days = libm::pow(aged + slack * ages_by / retention, 1.0 / n);
-            self.from_ns.saturating_add(((days - self.days_before) / self.days_a_ns) as u64)
+            let days = libm::pow(by_age + slack * share / retention, 1.0 / n);
+            self.from_ns.saturating_add(whole((days - self.days_before) / self.days_a_ns))
         } else {
             u64::MAX
         };
         let until_reads = if is_read {
-            (libm::pow(was_read + slack * (1.0 - ages_by) / disturb, 1.0 / q) * self.reads_of) as u32
+            let reads = libm::pow(by_reads + slack * (1.0 - share) / disturb, 1.0 / q) * self.reads_of;
+            u32::try_from(whole(reads)).unwrap_or(u32::MAX)
         } else {
             u32::MAX
         };
@@ -107,4 +107,10 @@ impl Errors {
         let share = by_age / (by_age + by_reads);
         if share.is_nan() { 0.5 } else { share.clamp(MIN_SHARE, 1.0 - MIN_SHARE) }
     }
+}
+
+/// The integer below: 0 for what is negative or no number, the largest one for what is larger.
+#[expect(clippy::cast_sign_loss, reason = "such a number is to become 0")]
+fn whole(number: f64) -> u64 {
+    number as u64
 }
