@@ -30,8 +30,6 @@ _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 # Requests a second of a point that does not say them.
 _GUESSED_RATE = 100_000.0
 _MIN_S = 0.02
-
-
 # Requests of a saturated load, in outstanding ones, that a run has at least.
 _CYCLES = 30
 # Relative standard deviation of a measured mean at saturation, as the theory has it.

@@ -121,12 +121,13 @@ impl<C: Content> Core<C> {
     /// Blocks that an operation of the translation layer opens as the first one for a page of them, which was there before the run.
     #[inline]
     fn settle(&mut self, op: &FlashOp) -> u8 {
-        let block = match op.effect {
-            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => ppn / self.pages_per_block,
-            Effect::Erased { block } => block,
-            _ => return 0,
-        };
-        self.erased.settle((op.unit, block))
+        match op.effect {
+            Effect::MapRead { ppn, .. } | Effect::MapProgrammed { ppn, .. } => {
+                self.settle_page((op.unit, ppn))
+            }
+            Effect::Erased { block } => self.erased.settle((op.unit, block)),
+            _ => 0,
+        }
     }
 
     /// Hands a command over, charged to the tenant that is served.

@@ -80,9 +80,7 @@ impl ZoneRules {
     fn programmed(&mut self, unit: u32, ppn: u32) {
         let zone = unit * self.unit_zones + ppn / self.pages;
         let page = u64::from(ppn % self.pages / self.per_page);
-        if self.laid[unit as usize] == Some(zone) {
-            self.laid[unit as usize] = None;
-        }
+        self.laid[unit as usize].take_if(|laid| *laid == zone);
         // Mapping units fill a page of flash one after the other.
         if self.written(zone) != page + 1 {
             self.write(zone, page);
@@ -124,9 +122,7 @@ impl ZoneRules {
     /// The host's log resets a zone.
     fn erased(&mut self, unit: u32, block: u32) {
         let zone = unit * self.unit_zones + block;
-        if self.laid[unit as usize] == Some(zone) {
-            self.laid[unit as usize] = None;
-        }
+        self.laid[unit as usize].take_if(|laid| *laid == zone);
         let outcome = self.table.manage(Action::Reset, self.table.start_of(zone), false).map(drop);
         self.keep(zone, outcome);
     }

@@ -10,10 +10,10 @@ pub(super) struct Opened(Vec<(u32, u8)>);
 
 impl Opened {
     #[inline]
-    pub(super) fn add(&mut self, unit: u32, blocks: u8) {
+    pub(super) fn add(&mut self, unit: u32) {
         match self.0.iter_mut().find(|(of, _)| *of == unit) {
-            Some((_, sum)) => *sum += blocks,
-            None => self.0.push((unit, blocks)),
+            Some((_, blocks)) => *blocks += 1,
+            None => self.0.push((unit, 1)),
         }
     }
 
@@ -47,7 +47,7 @@ impl Ops {
     /// An erased block of the unit is taken: the pages moved there next, or else the page written, are the first in it.
     #[inline]
     pub(crate) fn opened(&mut self, unit: u32) {
-        self.opened.add(unit, 1);
+        self.opened.add(unit);
     }
 
     /// The list is whole: blocks that no operation writes to are counted by the last one of their unit.

@@ -307,8 +307,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.array.step() {
             return Ok(false);
         }
-        // A command that nobody waits for may have been the last one of its die, and a page without a unit may wait for that.
-        self.resume |= self.core.alloc.shares_map() || self.background.is_on();
+        // A command that nobody waits for may have been the last one of its die.
+        self.resume |= self.background.is_on() || self.waits_for_die();
         if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
             self.take_up()?;
         }

@@ -210,6 +210,13 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(if bound { Turn::Bound } else { Turn::Waits })
     }
 
+    /// True if a page without a unit may wait for a die, here or in the buffer.
+    #[inline]
+    pub(super) fn waits_for_die(&self) -> bool {
+        let waits = !self.unbound.is_empty() || !self.completing.is_empty() || self.buffer.is_some();
+        self.core.alloc.shares_map() && (waits || self.core.looks_up_first())
+    }
+
     /// Asks the pages that wait, in turn, as long as it is worth it.
     pub(super) fn place_waiting(&mut self, worth: impl Fn(&A) -> bool) -> Result<(), RunError> {
         let (mut from, mut on) = ((0, 0), true);
