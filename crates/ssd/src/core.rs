@@ -133,7 +133,7 @@ impl<C: Content> Core<C> {
             Alloc::new(&config.alloc, tenants, shape)
         };
         let zones = ZoneRules::new(&config.ftl, shape).map(Box::new);
-        let ftl = Ftl::new(&config.ftl, &config.upkeep(), shape, alloc.shares_map(), seed);
+        let ftl = Ftl::new(&config.ftl, &config.upkeep(), shape, alloc.units_sharing(shape), seed);
         let timing =
             Timing::new(&config.timing, &config.nand, &geometry, config.page.0, config.bound_planes())
                 .of_codewords(&config.timing, config.codeword_bytes())

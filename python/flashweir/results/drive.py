@@ -183,7 +183,8 @@ class Ageing(Section):
     spare_blocks: Annotated[
         int,
         Field(
-            "with `ageing.retire`, but not with zones: that the plane, or set of dies, with the fewest may still lose",
+            "with `ageing.retire`, but not with zones: that may still be retired, of the plane, set of dies, or planes "
+            "that share pages with the fewest",
             "blocks",
             optional=True,
         ),

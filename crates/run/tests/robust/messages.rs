@@ -17,7 +17,7 @@ const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const MLC: Setting<'static> = ("nand.cell", "mlc");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each rule of the table refuses, in its order.
-const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
+const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
     &[&[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")]],
     &[&[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")]],
     &[&[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")]],
@@ -43,7 +43,6 @@ const EXAMPLES: [&[&[Setting<'static>]]; 13] = [
         &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("ftl.kind", "fast")],
         &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("slc.kind", "static"), ("nand.cell", "tlc")],
     ],
-    &[&[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("alloc.kind", "dynamic")]],
 ];
 
 /// Rules whose messages have values: they are tested by these beside the tests below.

@@ -55,6 +55,11 @@ impl Dynamic {
         (unit != CowVec::EMPTY).then_some(Home { unit, key: lpn as u32 })
     }
 
+    /// True if a page has its channel, though not its unit.
+    pub(super) fn has_fixed_channels(&self) -> bool {
+        self.fixed_channel
+    }
+
     pub(super) fn fixed_channel(&self, lpn: u64) -> Option<u32> {
         self.fixed_channel.then(|| (lpn / self.per_page % u64::from(self.channels)) as u32)
     }

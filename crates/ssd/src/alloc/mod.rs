@@ -208,6 +208,15 @@ impl Alloc {
         matches!(self, Alloc::Dynamic(_) | Alloc::InSets(_) | Alloc::InBlocks(_))
     }
 
+    /// Neighbouring units that divide their pages among them as they are written: those of a channel, or all. `None`: a page has
+    /// its unit.
+    pub(crate) fn units_sharing(&self, geometry: &Geometry) -> Option<u32> {
+        match self {
+            Alloc::Dynamic(own) if own.has_fixed_channels() => Some(geometry.units() / geometry.channels),
+            _ => self.shares_map().then(|| geometry.units()),
+        }
+    }
+
     /// Where a page belongs that is written to a unit which may take it.
     pub(crate) fn home_in(&self, lpn: u64, unit: u32) -> Home {
         if let Alloc::InBlocks(blocks) = self {

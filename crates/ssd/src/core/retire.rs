@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use crate::content::Content;
+use crate::ftl::Fate;
 
 /// End of a drive that takes no more writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +53,12 @@ impl<C: Content> Core<C> {
                     ageing.wear_out((unit, at.1));
                 }
                 self.fail_zone(unit, at.1);
-            } else if self.ftl.wear_out(unit, at.1) {
-                for unit in members {
-                    ageing.wear_out((unit, at.1));
-                }
-            } else {
-                self.read_only.get_or_insert(ReadOnly { at_ns: now_ns, unit: at.0 });
+                continue;
+            }
+            match self.ftl.wear_out(unit, at.1) {
+                Fate::Leaves => members.into_iter().for_each(|unit| ageing.wear_out((unit, at.1))),
+                Fate::Stays => {}
+                Fate::Needed => _ = self.read_only.get_or_insert(ReadOnly { at_ns: now_ns, unit: at.0 }),
             }
         }
         for (unit, _) in self.ftl.take_retired() {

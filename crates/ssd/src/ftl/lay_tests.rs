@@ -38,7 +38,7 @@ impl Drive {
         let geometry = Geometry { turn_pages: turn, ..Geometry::new(&config).ok()? };
         let logical = geometry.unit_logical_pages as usize;
         Some(Self {
-            ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, false, seed),
+            ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, None, seed),
             ops: Ops::new(true),
             there: vec![false; logical],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),

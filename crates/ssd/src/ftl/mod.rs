@@ -35,6 +35,7 @@ pub use classifier::Predictions;
 pub use config::FtlConfig;
 pub(crate) use dftl::Dftl;
 pub(crate) use log::LogFtl;
+pub(crate) use page::Fate;
 pub(crate) use page::PageFtl;
 pub use page::groups::{GroupCounters, Placement, PlacementEvents};
 pub(crate) use upkeep::Upkeep;
@@ -62,11 +63,12 @@ pub(crate) enum Ftl {
 }
 
 impl Ftl {
+    /// `sharing`: units that divide their pages among them, as [`Alloc::units_sharing`](crate::alloc::Alloc::units_sharing) says.
     pub(crate) fn new(
         config: &FtlConfig,
         upkeep: &Upkeep<'_>,
         geometry: &Geometry,
-        shared_map: bool,
+        sharing: Option<u32>,
         seed: u64,
     ) -> Self {
         match config {
@@ -74,13 +76,13 @@ impl Ftl {
                 Ftl::Zones(Box::new(ZoneFtl::new(geometry)))
             }
             FtlConfig::Page(_) | FtlConfig::Zones(_) => {
-                Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, shared_map, seed)))
+                Ftl::Page(Box::new(PageFtl::new(upkeep, geometry, sharing, seed)))
             }
             FtlConfig::Direct(_) => Ftl::Direct,
             FtlConfig::LogBlock(_) | FtlConfig::Fast(_) | FtlConfig::Bast(_) | FtlConfig::Kast(_) => {
                 Ftl::Log(Box::new(LogFtl::new(config, upkeep, geometry)))
             }
-            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, shared_map, seed))),
+            FtlConfig::Dftl(own) => Ftl::Dftl(Box::new(Dftl::new(upkeep, own, geometry, sharing, seed))),
         }
     }
 

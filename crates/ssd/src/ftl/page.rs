@@ -24,6 +24,8 @@ use crate::geometry::Geometry;
 use crate::quantity::{Auto, Bound, Bytes};
 use groups::Groups;
 use laid::Laid;
+pub(crate) use retire::Fate;
+pub(super) use retire::Spare;
 use slc::Slc;
 use steps::Steps;
 
@@ -87,8 +89,6 @@ pub(super) struct Unit {
     pub(super) valid_pages: u64,
     /// Valid pages up to which it takes pages it did not have before.
     room: u64,
-    /// Blocks that may still be retired.
-    spare: u32,
     pub(super) host: Frontier,
     /// Mapping units that the page at the host's frontier still takes, if it is being filled.
     open: u32,
@@ -119,8 +119,7 @@ pub(crate) struct PageFtl {
     pub(in crate::ftl) groups: Option<Box<Groups>>,
     /// Blocks in SLC mode, where there are.
     slc: Option<Box<Slc>>,
-    /// Units with their blocks that were retired since this was last taken.
-    retired: Vec<(u32, u32)>,
+    pub(super) spare: Spare,
 }
 
 /// Rules that are constant during a run.
@@ -153,15 +152,15 @@ impl PageFtl {
         }
     }
 
-    pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, shared_map: bool, seed: u64) -> Self {
-        Self::with_more_keys(upkeep, geometry, shared_map, 0, seed)
+    pub(super) fn new(upkeep: &Upkeep<'_>, geometry: &Geometry, sharing: Option<u32>, seed: u64) -> Self {
+        Self::with_more_keys(upkeep, geometry, sharing, 0, seed)
     }
 
     /// One whose maps have `more` keys behind those of logical pages.
     pub(super) fn with_more_keys(
         upkeep: &Upkeep<'_>,
         geometry: &Geometry,
-        shared_map: bool,
+        sharing: Option<u32>,
         more: u64,
         seed: u64,
     ) -> Self {
@@ -176,7 +175,6 @@ impl PageFtl {
         let kept_slc = upkeep.slc.map_or(0, |rules| rules.kept);
         let usable = geometry.usable_pages_per_block(counts.map_or(1, |counts| counts.moved));
         let beside = held_back + frontiers - 1 + u64::from(kept_slc);
-        let spare = retire::spare(geometry, (usable, beside), upkeep.max_retired);
         // `vec![0; n]` asks for zeroed memory, which costs nothing until it is touched.
         let units = (0..geometry.units())
             .map(|unit| geometry.unit_blocks(unit))
@@ -187,7 +185,6 @@ impl PageFtl {
                 // One page less than all that can be in use: then a collection always finds an invalid page.
                 room: (blocks + 1).saturating_sub(held_back + frontiers + u64::from(kept_slc)) * usable - 1,
                 valid_pages: 0,
-                spare: spare(blocks),
                 host: Frontier { block: 0, next: pages_per_block },
                 open: 0,
                 collected: Frontier { block: 0, next: pages_per_block },
@@ -199,6 +196,7 @@ impl PageFtl {
                 steps: Steps::default(),
             })
             .collect();
+        let shared_map = sharing.is_some();
         let (maps, map_pages) = if shared_map {
             (1, geometry.logical_pages + more)
         } else {
@@ -209,7 +207,7 @@ impl PageFtl {
             units,
             slc: upkeep.slc.map(|rules| Box::new(Slc::new(rules, geometry, groups.is_some()))),
             groups,
-            retired: Vec::new(),
+            spare: Spare::new(geometry, (usable, beside), sharing, upkeep.max_retired),
             maps: (0..maps).map(|_| CowVec::new(map_pages)).collect(),
             rules: Rules {
                 shared_map,
@@ -355,7 +353,7 @@ impl PageFtl {
             rng: self.rng.clone(),
             groups: self.groups.as_mut().map(|groups| Box::new(groups.snapshot())),
             slc: self.slc.as_mut().map(|slc| Box::new(slc.snapshot())),
-            retired: self.retired.clone(),
+            spare: self.spare.clone(),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Drive {
         let config = resolve(&layers).expect("legal");
         let geometry = Geometry::new(&config).expect("legal");
         let mut drive =
-            Self { ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, false, 1), ops: Ops::new(true) };
+            Self { ftl: Ftl::new(&config.ftl, &config.upkeep(), &geometry, None, 1), ops: Ops::new(true) };
         for key in 0..pages {
             drive.write(key);
         }

@@ -19,7 +19,7 @@ fn overwrites(count: u64) -> Vec<Request> {
 }
 
 /// Drives of one or several units, with groups, two frontiers, mapping units, superblocks, and parity.
-const DRIVES: [&[Setting]; 8] = [
+const DRIVES: [&[Setting]; 13] = [
     &[],
     &[("gc.frontiers", "2"), ("gc.victim", "fifo")],
     &[("gc.victim", "cost-benefit"), ("gc.free_blocks", "3")],
@@ -28,6 +28,17 @@ const DRIVES: [&[Setting]; 8] = [
     &[("channels", "4"), ("alloc.kind", "superblock"), ("alloc.parity", "3"), ("op_ratio", "1.5")],
     &[("ftl.map_unit", "1KiB"), ("op_ratio", "1"), ("pages_per_block", "8")],
     &[("ftl.classifier", "generations"), ("op_ratio", "1")],
+    &[("channels", "4"), ("alloc.kind", "dynamic"), ("op_ratio", "1")],
+    &[("channels", "2"), ("dies", "2"), ("alloc.kind", "dynamic"), ("alloc.mode", "1"), ("op_ratio", "1")],
+    &[("ftl.kind", "dftl"), ("ftl.cache_bytes", "64"), ("op_ratio", "1")],
+    &[("channels", "2"), ("ftl.kind", "dftl"), ("ftl.cache_bytes", "128"), ("op_ratio", "2")],
+    &[
+        ("channels", "2"),
+        ("ftl.kind", "dftl"),
+        ("ftl.cache_bytes", "64"),
+        ("alloc.kind", "dynamic"),
+        ("op_ratio", "2"),
+    ],
 ];
 
 fn served(settings: &[Setting], requests: &[Request]) -> (Simulation, Counters, Spare) {
@@ -55,7 +66,9 @@ fn worn_blocks_leave_until_the_drive_is_read_only_and_its_data_stays() {
         let (before, after) = ((first - 1) * 10 * MS, first * 10 * MS);
         assert!((before..=after).contains(&end.at_ns), "{more:?}: {} in {before}..={after}", end.at_ns);
         let most = simulation.wear().all.max;
-        assert!((6..=8).contains(&most), "{more:?}: a block had {most} erases");
+        // A block stays while its unit is too full to do without it, which only units that share their pages are.
+        let stays = more.contains(&("alloc.kind", "dynamic"));
+        assert!((6..=if stays { 12 } else { 8 }).contains(&most), "{more:?}: a block had {most} erases");
         let slices = ends_in_slices(&settings, &requests, 97);
         assert_eq!(slices, run(&settings, &requests).completions(), "{more:?}");
     }

@@ -19,6 +19,7 @@ mod cache;
 mod collect;
 mod lay;
 mod refresh;
+mod retire;
 mod shared;
 mod slc;
 mod tables;
@@ -29,7 +30,7 @@ use std::collections::{BTreeSet, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page::{Frontier, PageFtl};
+use super::page::{Frontier, PageFtl, Spare};
 use super::{MapWork, Ops, Upkeep, Written};
 use crate::alloc::Home;
 use crate::cow::CowVec;
@@ -140,16 +141,17 @@ impl Dftl {
         upkeep: &Upkeep<'_>,
         own: &Config,
         geometry: &Geometry,
-        shared_map: bool,
+        sharing: Option<u32>,
         seed: u64,
     ) -> Self {
+        let shared_map = sharing.is_some();
         let entries = Divisor::new(geometry.entries_per_translation_page());
         let (logical, pages) = if shared_map {
             (geometry.logical_pages, geometry.logical_pages.div_ceil(entries.get()))
         } else {
             (geometry.unit_logical_pages, geometry.unit_translation_pages())
         };
-        let page = PageFtl::with_more_keys(upkeep, geometry, shared_map, pages, seed);
+        let mut page = PageFtl::with_more_keys(upkeep, geometry, sharing, pages, seed);
         let caches = if shared_map { 1 } else { geometry.units() };
         let map = || Map {
             cache: Cache::new(logical, own.entries(caches), entries),
@@ -169,6 +171,8 @@ impl Dftl {
         };
         let beside =
             rules.held_back + rules.map_blocks + u64::from(upkeep.frontiers) - 1 + page.kept_in_slc();
+        page.spare =
+            Spare::new(geometry, (geometry.pages_per_block.into(), beside), sharing, upkeep.max_retired);
         let units = (0..geometry.units()).map(|unit| Unit {
             frontier: Frontier { block: 0, next: geometry.pages_per_block },
             blocks: 0,
@@ -347,14 +351,19 @@ impl Dftl {
     }
 
     /// Erased blocks that the unit keeps now: those to complete a collection with, and those that translation pages may
-    /// still need because they were never written. `collect.rs` says why this is enough.
+    /// still need because they were never written; and one for each that is to be retired. `collect.rs` says why this is enough.
     fn reserve(&self, unit: u32) -> u64 {
+        self.kept(unit) + self.page.units[unit as usize].blocks.worn()
+    }
+
+    /// As [`Dftl::reserve`], without those for blocks that are to be retired.
+    fn kept(&self, unit: u32) -> u64 {
         self.rules.held_back + self.rules.map_blocks.saturating_sub(self.units[unit as usize].blocks)
     }
 
     /// Translation pages got a block, or lost one: what the page map of the unit holds back beside its own changes.
     fn hold_back(&mut self, unit: u32) {
-        self.page.units[unit as usize].beside = self.reserve(unit) - self.page.rules.held_back;
+        self.page.units[unit as usize].beside = self.kept(unit) - self.page.rules.held_back;
     }
 
     /// Erased blocks that any page may be written to.

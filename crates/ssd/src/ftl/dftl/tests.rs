@@ -37,7 +37,7 @@ impl Bench {
         let FtlConfig::Dftl(own) = &config.ftl else { panic!("of this layer") };
         let shared = config.binds_late();
         Self {
-            ftl: Dftl::new(&config.upkeep(), own, &geometry, shared, 3),
+            ftl: Dftl::new(&config.upkeep(), own, &geometry, shared.then(|| geometry.units()), 3),
             ops: Ops::new(true),
             array: Array::new(&geometry, shared),
             units: geometry.units(),

@@ -2,45 +2,103 @@
 //!
 //! A unit that is to lose a block keeps one more erased: it collects until it has that, as it does for `gc.free_blocks`. Then it
 //! collects the worn block, whatever is valid there, and goes on without it. So no collection ever lacks a block, and the unit
-//! does not lose more than it can spare: what it needs for its logical pages, its open blocks and those held back.
+//! does not lose more than it can spare: what it needs for its logical pages, its open blocks and those held back. Where units
+//! divide their pages among them as these are written, they can spare a block if all of them together can, and if what is valid in
+//! its unit fits in the others there.
+
+use serde::{Deserialize, Serialize};
 
 use super::{Ops, PageFtl, RunError};
 use crate::geometry::Geometry;
 use crate::op::Work;
 
-/// Blocks that a unit of so many may lose: what it has beyond those of its logical pages, so many in a block, and the others that
-/// it needs.
-pub(super) fn spare(
-    geometry: &Geometry,
-    (usable, beside): (u64, u64),
-    max_retired: Option<u32>,
-) -> impl Fn(u64) -> u32 + use<> {
-    let needed = (geometry.unit_logical_pages + 1).div_ceil(usable) + beside;
-    let most = max_retired.unwrap_or(u32::MAX);
-    move |blocks| u32::try_from(blocks.saturating_sub(needed)).unwrap_or(most).min(most)
+/// Fate of a block that is to be retired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It leaves.
+    Leaves,
+    /// It stays for now: its unit holds too much data, which only the host can put elsewhere.
+    Stays,
+    /// It stays for good: there is no block to spare.
+    Needed,
+}
+
+/// Blocks that may still be retired.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::ftl) struct Spare {
+    /// Of each unit, or of units that divide their pages among them: those beyond what pages and other uses need.
+    shared: Vec<u32>,
+    /// Units of each.
+    units: u32,
+    /// Of each unit: what is left of `ageing.max_retired`.
+    limits: Vec<u32>,
+    /// Units with their blocks that were retired since this was last taken.
+    retired: Vec<(u32, u32)>,
+}
+
+impl Spare {
+    /// A unit needs the blocks of its share of logical pages, so many in a block, and the others that stand beside them. `sharing`:
+    /// units that divide their pages among them.
+    pub(in crate::ftl) fn new(
+        geometry: &Geometry,
+        (usable, beside): (u64, u64),
+        sharing: Option<u32>,
+        max_retired: Option<u32>,
+    ) -> Self {
+        let needed = (geometry.unit_logical_pages + 1).div_ceil(usable) + beside;
+        let spare =
+            |unit| u32::try_from(geometry.unit_blocks(unit).saturating_sub(needed)).unwrap_or(u32::MAX);
+        let each: Vec<u32> = (0..geometry.units()).map(spare).collect();
+        let units = sharing.unwrap_or(1);
+        Self {
+            shared: each.chunks(units as usize).map(|units| units.iter().sum()).collect(),
+            units,
+            limits: vec![max_retired.unwrap_or(u32::MAX); each.len()],
+            retired: Vec::new(),
+        }
+    }
+
+    /// A block of a unit is to leave, which has room for its data if it does or not.
+    pub(in crate::ftl) fn take(&mut self, unit: u32, has_room: bool) -> Fate {
+        let (shared, limit) =
+            (&mut self.shared[(unit / self.units) as usize], &mut self.limits[unit as usize]);
+        if *shared == 0 || *limit == 0 {
+            return Fate::Needed;
+        }
+        if self.units > 1 && !has_room {
+            return Fate::Stays;
+        }
+        *shared -= 1;
+        *limit -= 1;
+        Fate::Leaves
+    }
+
+    /// Blocks that the unit, or those that divide their pages among them, with the fewest may still lose.
+    fn fewest(&self) -> Option<u32> {
+        self.shared.iter().chain(&self.limits).copied().min()
+    }
 }
 
 impl PageFtl {
-    /// A block of a unit is to be retired. Returns false if the unit can't do without it.
-    pub(in crate::ftl) fn wear_out(&mut self, unit: u32, block: u32) -> bool {
-        let state = &mut self.units[unit as usize];
-        if state.spare == 0 {
-            return false;
+    /// A block of a unit is to be retired.
+    pub(in crate::ftl) fn wear_out(&mut self, unit: u32, block: u32) -> Fate {
+        let (state, usable) = (&mut self.units[unit as usize], u64::from(self.rules.usable));
+        let fate = self.spare.take(unit, state.valid_pages + usable < state.room);
+        if fate == Fate::Leaves {
+            state.room -= usable;
+            state.blocks.wear_out(block);
         }
-        state.spare -= 1;
-        state.room -= u64::from(self.rules.usable);
-        state.blocks.wear_out(block);
-        true
+        fate
     }
 
     /// Units with their blocks that were retired since the last call.
     pub(in crate::ftl) fn take_retired(&mut self) -> Vec<(u32, u32)> {
-        std::mem::take(&mut self.retired)
+        std::mem::take(&mut self.spare.retired)
     }
 
-    /// Blocks that the unit with the fewest of them may still lose.
+    /// Blocks that may still be retired, where there are fewest.
     pub(in crate::ftl) fn fewest_spare(&self) -> Option<u32> {
-        self.units.iter().map(|unit| unit.spare).min()
+        self.spare.fewest()
     }
 
     /// Erased blocks that a unit keeps: those held back, and one for each that it is to lose.
@@ -64,15 +122,17 @@ impl PageFtl {
     #[inline]
     pub(super) fn worn_victim(&self, unit: u32) -> Option<u32> {
         let blocks = &self.units[unit as usize].blocks;
-        if blocks.worn() == 0 || blocks.free() < self.kept(unit) { None } else { blocks.worn_and_full() }
+        let kept = || self.kept(unit) + self.units[unit as usize].beside;
+        if blocks.worn() == 0 || blocks.free() < kept() { None } else { blocks.worn_and_full() }
     }
 
     /// A block was erased: those that the unit can do without now are retired.
     #[inline]
     pub(super) fn retire(&mut self, unit: u32, ops: &mut Ops) {
-        while let Some(block) = self.units[unit as usize].blocks.retire(self.rules.held_back) {
+        let state = &mut self.units[unit as usize];
+        while let Some(block) = state.blocks.retire(self.rules.held_back + state.beside) {
             ops.opened(unit);
-            self.retired.push((unit, block));
+            self.spare.retired.push((unit, block));
         }
     }
 }

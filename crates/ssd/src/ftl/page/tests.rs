@@ -104,7 +104,7 @@ struct Bench {
 impl Bench {
     fn new(config: &DeviceConfig, shared: bool) -> Self {
         let geometry = Geometry::new(config).expect("legal");
-        let ftl = PageFtl::new(&config.upkeep(), &geometry, shared, 3);
+        let ftl = PageFtl::new(&config.upkeep(), &geometry, shared.then(|| geometry.units()), 3);
         let blocks = |unit| vec![0; geometry.unit_blocks(unit) as usize];
         let programmed = (0..geometry.units()).map(blocks).collect();
         let array = Array {
@@ -350,7 +350,7 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let mut geometry = Geometry::for_test(1, 1, 1, 1);
             geometry.blocks = 16 + u64::from(config.gc.free_blocks);
             geometry.unit_reserved_blocks = config.gc.free_blocks;
-            let mut ftl = PageFtl::new(&config.upkeep(), &geometry, false, 1);
+            let mut ftl = PageFtl::new(&config.upkeep(), &geometry, None, 1);
             let blocks = vec![vec![0; geometry.blocks as usize]];
             let mut array = Array { programmed: blocks, pages_per_block: 4, per_page: 1 };
             let mut ops = Ops::new(true);
