@@ -124,6 +124,18 @@ pub struct Wished {
     pub should: bool,
 }
 
+impl Wished {
+    /// The reason why a drive that has no such work can't make the step.
+    pub(crate) fn not_made(self) -> String {
+        let (name, needs) = match self.work {
+            Work::Level => ("level", "wear.static_gap above 0 and ftl.kind=page or dftl"),
+            Work::WriteBack => ("write_back", "ftl.kind=dftl, whose map is on flash"),
+            _ => ("collect", "an FTL that collects blocks"),
+        };
+        format!("step ({}, '{name}'): expected {needs}", self.unit)
+    }
+}
+
 /// The view for `buffer.destage`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {

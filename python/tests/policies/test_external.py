@@ -178,6 +178,14 @@ ERRORS = {
         {"background.kind": lambda _: [(0, "erase")], "host.mode": "open"},
         r"^background\.kind: TypeError: \(0, 'erase'\): expected \(unit, work\)",
     ),
+    "work without a map on flash": (
+        {"background.kind": lambda _: [(1, "write_back")], "host.mode": "open"},
+        r"^background\.kind: step \(1, 'write_back'\): expected ftl\.kind=dftl, whose map is on flash$",
+    ),
+    "work without levelling": (
+        {"background.kind": lambda _: [(1, "level")], "host.mode": "open"},
+        r"^background\.kind: step \(1, 'level'\): expected wear\.static_gap above 0 and ftl\.kind=page or dftl$",
+    ),
     "another group": (
         {"ftl.classifier": lambda view: [9] * len(view.pages), "op_ratio": 0.5},
         r"^ftl\.classifier: group 9: expected",

@@ -189,6 +189,16 @@ impl Ftl {
         }
     }
 
+    /// True if units have steps of such work, though perhaps none now.
+    pub(crate) fn makes(&self, work: Work) -> bool {
+        match self {
+            Ftl::Page(page) => work == Work::Collect || work == Work::Level && page.levels_wear(),
+            Ftl::Dftl(dftl) => work != Work::Level || dftl.page.levels_wear(),
+            Ftl::Log(_) => work == Work::Collect,
+            Ftl::Zones(_) | Ftl::Direct => false,
+        }
+    }
+
     /// Makes the next step of some work of the unit, choosing a victim if it has none. `None`: there is nothing to do.
     pub(crate) fn step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         match (self, work) {

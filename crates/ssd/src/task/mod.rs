@@ -210,10 +210,11 @@ impl Background {
         self.config.kind == Kind::External
     }
 
-    /// The steps that a function outside the engine wishes of a view of all units.
-    pub(crate) fn plan(&self, fill: impl FnOnce(&mut Idle)) -> Steps {
+    /// The steps that a function outside the engine wishes of a view of all units. `makes`: kinds of work that the drive has.
+    pub(crate) fn plan(&self, makes: impl Fn(Work) -> bool, fill: impl FnOnce(&mut Idle)) -> Steps {
         let check = |view: &Idle, answer: &Steps| {
-            check_units(answer.steps.iter().map(|step| step.unit), view.spare_blocks.len())
+            check_units(answer.steps.iter().map(|step| step.unit), view.spare_blocks.len())?;
+            answer.steps.iter().find(|step| !makes(step.work)).map_or(Ok(()), |step| Err(step.not_made()))
         };
         self.steps.ask(fill, check).unwrap_or_default()
     }

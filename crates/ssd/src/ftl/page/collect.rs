@@ -220,6 +220,11 @@ impl PageFtl {
         }
     }
 
+    /// True if blocks are collected for their wear.
+    pub(in crate::ftl) fn levels_wear(&self) -> bool {
+        self.rules.static_gap > 0
+    }
+
     /// True if a full block has `wear.static_gap` erases less than the block erased last would have.
     pub(super) fn wear_gap_exceeded(&mut self, unit: u32) -> bool {
         let gap = self.rules.static_gap;

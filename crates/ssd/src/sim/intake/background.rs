@@ -225,7 +225,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             return;
         };
         let units = 0..self.core.mapped_units();
-        let Steps { steps, ask_again_ns } = policies.plan(|view| {
+        let makes = |work| self.core.ftl.makes(work);
+        let Steps { steps, ask_again_ns } = policies.plan(makes, |view| {
             *view = Idle {
                 now_ns: self.array.now_ns(),
                 idle_since_ns: units.clone().map(|unit| self.unit_is_idle_since_ns(unit)).collect(),
