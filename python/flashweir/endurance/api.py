@@ -4,6 +4,8 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,11 @@ from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
 from flashweir.arguments import check_path, in_python, shown
-from flashweir.endurance import ends, outcome
+from flashweir.endurance import ends, outcome, retiring
 from flashweir.endurance.aged import aged
 from flashweir.endurance.cells import Rating, rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
-from flashweir.endurance.running import Simulated, raw_bytes, simulated
+from flashweir.endurance.running import Run, Simulated, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
 from flashweir.external import split
 from flashweir.fio.resolving import resolve
@@ -117,18 +119,28 @@ def lifetime(
             raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 
+        own = retiring.retires(config)
+        if own and block_cycles is not None:
+            raise ConfigError(f"block_cycles {block_cycles:g}: the drive retires its blocks itself: use ageing.retire")
         stretches = dict.fromkeys(chosen_seeds, 0)
 
-        def run(count: float, seed: int) -> Result:
+        def run(count: float, seed: int, more: Mapping[str, object]) -> Result:
             stretches[seed] += 1
             place = f"seed {len([one for one in stretches.values() if one])} of {len(stretches)}"
             noted = _noted(progress, f"{place}, stretch {stretches[seed]}")
-            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=settings)
+            keys = {**settings, **more}
+            return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=keys)
 
-        found = [
-            _of_seed(run, streams, seed, rated=rated.cycles - used, tolerance=tolerance, full=full, by_block=ages)
-            for seed in chosen_seeds
-        ]
+        def of_seed(seed: int) -> Simulated:
+            left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
+            lasting = partial(run, seed=seed, more=keys)
+            found = _of_seed(lasting, streams, rated=left, tolerance=tolerance, full=full, by_block=ages)
+            if not own:
+                return found
+            drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
+            return replace(found, spare=retiring.spare(drive, found.written, full=full))
+
+        found = [of_seed(seed) for seed in chosen_seeds]
     result = found[0].result
     stress = Stress(retention_days, celsius)
     limits = _limits(result, rated, block_cycles, stress, code, config if ages else None)
@@ -165,9 +177,8 @@ def _plan(
 
 
 def _of_seed(
-    run: Any,  # noqa: ANN401 - a function of cycles and seed
+    run: Run,
     streams: Streams,
-    seed: int,
     *,
     rated: float,
     tolerance: float,
@@ -176,16 +187,16 @@ def _of_seed(
 ) -> Simulated:
     """The course of one seed. A first short run says how much a cycle writes."""
     share = streams.share_of(_PROBED)
-    probe = run(share, seed)
+    probe = run(share)
     written = probe["counters.bytes.write"] / share
     if written <= 0:
-        probe = run(1.0, seed)
+        probe = run(1.0)
         written = probe["counters.bytes.write"]
     if written <= 0:
         raise ConfigError("the workload writes nothing to the drive: it does not wear")
     raw = raw_bytes(probe)
     return simulated(
-        lambda count: run(count, seed),
+        run,
         written=written,
         whole=streams.whole,
         raw=raw,

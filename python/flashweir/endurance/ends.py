@@ -2,7 +2,8 @@
 
 - `cycles`: the mean of erases over blocks reaches the rated cycles.
 - `first_block`: the most erased block reaches them.
-- `spare`: more blocks have been retired than the drive has spare. A block is retired at its own limit of cycles.
+- `spare`: more blocks have been retired than the drive has spare. A block is retired at its own limit of cycles; where
+  the drive retires its blocks itself, `retiring.py` finds when it is read-only.
 - `uncorrectable`: the expected number of codewords that were read and can't be corrected reaches 1. Retired blocks hold
   no data.
 """
@@ -15,6 +16,7 @@ from flashweir.endurance.aged import Aged
 from flashweir.endurance.cells import Rating
 from flashweir.endurance.course import Course
 from flashweir.endurance.errors import Code, Stress, rate
+from flashweir.endurance.retiring import Spare
 
 NAMES = ("cycles", "spare", "uncorrectable")
 FIRST_BLOCK = "first_block"
@@ -64,15 +66,20 @@ class Ends:
         return name, self.host[name]
 
 
-def found(course: Course, limits: Limits) -> Ends:
-    """Every end of a course."""
+def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
+    """Every end of a course; `spare` is that of a drive which retires its blocks itself."""
     rated = limits.rating.cycles - limits.used
     far = course.host_at("mean", _FAR * limits.block_cycles - limits.used)
     host: dict[str, float] = {}
     reasons: dict[str, str] = {}
     host["cycles"] = course.host_at("mean", rated)
     host[FIRST_BLOCK] = _when(lambda at: course.spread(at)[1] >= rated, far)
-    if limits.spare_blocks > 0:
+    if spare is not None:
+        if spare.end is None:
+            reasons["spare"] = spare.why
+        else:
+            host["spare"] = spare.end
+    elif limits.spare_blocks > 0:
         host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
     else:
         reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
@@ -92,8 +99,10 @@ def retired(course: Course, limits: Limits, host: float) -> float:
     return limits.blocks * course.share_beyond(host, limits.block_cycles - limits.used)
 
 
-def spare_share(course: Course, limits: Limits, host: float) -> float | None:
+def spare_share(course: Course, limits: Limits, host: float, spare: Spare | None = None) -> float | None:
     """Share of the spare blocks that are left; None if the drive has none."""
+    if spare is not None:
+        return spare.share(host)
     if limits.spare_blocks <= 0:
         return None
     return max(0.0, 1.0 - retired(course, limits, host) / limits.spare_blocks)

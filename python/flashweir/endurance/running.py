@@ -8,10 +8,14 @@ with it the wear, is as the piece before predicts.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.result import Result
+
+if TYPE_CHECKING:
+    from flashweir.endurance.retiring import Spare
 
 # Bytes of the longest stretch, in capacities of the flash.
 _LONGEST = 256
@@ -38,12 +42,18 @@ class Piece:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The course of one seed, whether it became steady, and the check of its last piece."""
+    """The course of one seed, whether it became steady, and the check of its last piece.
+
+    `written` are the bytes that the host writes in a cycle of the workload; `spare` is that of a drive which retires
+    its blocks itself.
+    """
 
     course: Course
     settled: bool
     check: Piece | None
     result: Result
+    written: float
+    spare: "Spare | None" = None
 
 
 def simulated(
@@ -94,7 +104,7 @@ def simulated(
             target = _NEAR * point.host
     if points[-1].mean <= points[-2].mean:
         raise ConfigError("the workload erases no block in what was simulated: it does not wear the drive")
-    return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result)
+    return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result, written)
 
 
 def _most_is_predicted(points: list[Snapshot], tolerance: float) -> bool:

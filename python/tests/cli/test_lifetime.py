@@ -336,3 +336,42 @@ def test_a_drive_that_ages_has_its_own_code_rating_and_cycles() -> None:
     found = lifetime(RANDOM, seeds=1, set={**AGED, "ageing.cycles": 500}, **DRIVE)
     assert found.curve[-1]["wear_max"] == pytest.approx(100.5, rel=0.01)
     assert found.ends.cycles / found.ends.uncorrectable == pytest.approx(500 / 100.5, rel=0.1)
+
+
+# Read again once is retired: a block of median errors at 18% of its rated cycles, the weakest of 148 at 9%.
+RETIRES: dict[str, Any] = {
+    **AGED,
+    "ageing.alpha": 1 / 1024 / (0.18 * 3000),
+    "ageing.retire": 1,
+    "ageing.spread": 0.3,
+}
+
+
+@pytest.mark.parametrize("workload", [RANDOM, HOT])
+def test_the_spare_of_a_drive_that_retires_blocks_ends_when_the_full_run_is_read_only(workload: str) -> None:
+    found = lifetime(workload, seeds=1, set=RETIRES, **DRIVE)
+    full = lifetime(workload, seeds=1, full=True, set=RETIRES, **DRIVE)
+    assert (found.ended_by, full.ended_by) == ("spare", "spare")
+    assert found.tbw_bytes == pytest.approx(full.tbw_bytes, rel=0.02)
+    assert found.write_amplification == pytest.approx(full.write_amplification, rel=0.03)
+    shares = [point["spare_share"] for point in found.curve]
+    assert shares[0] == 1
+    assert shares[-1] == pytest.approx(0, abs=1e-9)
+    assert shares == sorted(shares, reverse=True)
+    written = "write=0.8" not in workload
+    requests = round(full.tbw_bytes / 4096 / (1 if written else 0.8))
+    at = [workload.replace("count=5000", f"count={round(times * requests)}") for times in (0.97, 1.03)]
+    before, after = (simulate(one, seed=1, set=RETIRES, **DRIVE).ageing.read_only for one in at)
+    assert before is None
+    assert after is not None
+
+
+def test_a_drive_without_spare_or_errors_says_why_its_spare_has_no_end() -> None:
+    none = lifetime(RANDOM, seeds=1, set={**RETIRES, "ageing.max_retired": 0}, **DRIVE)
+    assert "no spare blocks" in none.ends.reasons["spare"]
+    # The weakest of 148 blocks is at twice the errors of the median: nowhere near.
+    strong = {**RETIRES, "ageing.alpha": 1e-12, "ageing.rated_cycles": 20}
+    lasting = lifetime(RANDOM, seeds=1, set=strong, **DRIVE)
+    assert lasting.ends.reasons["spare"] == "the drive is not read-only when its mean block has 40 cycles"
+    with pytest.raises(ConfigError, match=r"block_cycles 900: the drive retires its blocks itself: use ageing\.retire"):
+        lifetime(RANDOM, block_cycles=900, set=RETIRES, **DRIVE)
