@@ -19,12 +19,10 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return load_script(FOLDER / "without.py", monkeypatch)
 
 
-@pytest.mark.parametrize(
-    "name", ["pe8110-default", "pm9a3-default", "d7-p5520", "d7-p5520-default", "7450-max-default"]
-)
+@pytest.mark.parametrize("name", ["pe8110", "pm9a3", "d7-p5520", "7450-max"])
 def test_a_device_file_is_a_drive_of_the_space_again(script: ModuleType, name: str) -> None:
     drive = script.flat(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
-    data = measurements.read(FOLDER / "measured.toml", name.removesuffix("-default"))
+    data = measurements.read(FOLDER / "measured.toml", name)
     start = next(one for one in space.starts(given(data)) if one.names == script.alternatives(drive))
     made = start.drive(script.places_of(start, drive))
     for key, value in drive.items():
