@@ -11,11 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pages import DRIVES
-
 HERE = Path(__file__).parent
 PRESETS = HERE.parent.parent / "crates" / "ssd" / "presets"
 CAPACITY = "16GiB"
+DRIVES = {
+    "pe8110": "sk-hynix-pe8110",
+    "d7-p5520": "solidigm-d7-p5520",
+    "7450-max": "micron-7450-max",
+    "pm9a3": "samsung-pm9a3",
+}
 NAMES = {
     "read_mean": "read mean", "read_p50": "p50", "read_p99": "p99", "read_p999": "p99.9",
     "write_mean": "write mean", "write_p50": "p50", "write_p99": "p99", "waf": "write amplification",
@@ -30,7 +34,7 @@ DOUBLE = 1.0
 
 def main() -> None:
     """Writes a preset for each drive."""
-    for name, (preset, _) in DRIVES.items():
+    for name, preset in DRIVES.items():
         (PRESETS / f"{preset}.toml").write_text(text(name), encoding="utf-8")
 
 
@@ -88,7 +92,7 @@ def source(found: Mapping[str, Any] | None, *, is_time: bool) -> str:
     """Origin of a value, and its interval where the measurements determine it."""
     if found is None or found["source"] == "assumed":
         return "assumed"
-    origin = found["source"].partition(";")[0].partition(":")[0]
+    origin = str(found["source"]).partition(";")[0].partition(":")[0]
     if found["low"] is None:
         return origin
     if not found["determined"]:

@@ -1,7 +1,6 @@
 """Presets and pages of the fitted drives are those that the scripts of experiment 09 make of the kept fits."""
 
 import json
-import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -16,15 +15,14 @@ NAMES = ("pe8110", "d7-p5520", "7450-max", "pm9a3")
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    found = load_script(FOLDER / "pages.py", monkeypatch)
-    # As its neighbour imports it.
-    monkeypatch.setitem(sys.modules, "pages", found)
-    return found
+    return load_script(FOLDER / "pages.py", monkeypatch)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_is_that_of_the_kept_fit(pages: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    text = load_script(FOLDER / "presets.py", monkeypatch).text(name)
+    script = load_script(FOLDER / "presets.py", monkeypatch)
+    assert script.DRIVES[name] == pages.DRIVES[name][0]
+    text = script.text(name)
     preset = ROOT / "crates" / "ssd" / "presets" / f"{pages.DRIVES[name][0]}.toml"
     assert preset.read_text(encoding="utf-8") == text
     # Every key of the device file, with the same values.
