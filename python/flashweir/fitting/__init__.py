@@ -52,7 +52,7 @@ def fit(
     checked(fit, locals())
     check_file("path", path)
     # Numpy is imported here: the command line needs the options alone.
-    from flashweir.fitting import ensemble, evaluation, load, measurements
+    from flashweir.fitting import ensemble, evaluation, load, measurements, trials
     from flashweir.fitting.outcome import Fit, compared
     from flashweir.fitting.points import every_other
     from flashweir.fitting.search import Search
@@ -75,11 +75,15 @@ def fit(
         runs = 0
     else:
         if not evaluation.fitted(data):
-            raise ConfigError(f"{data.source}: no point that a drive can be fitted to")
+            raise ConfigError(f"{data.source}: no point that a drive can be fitted to{evaluation.reasons(data)}")
         kept = None if output is None or str(output) == whole.STANDARD else Path(f"{os.fspath(output)}.runs.jsonl")
         search = Search(data, base, seed, kept, progress)
         search.run(DEFAULT_BUDGET if count is None else count, limit_s)
         best = ensemble.simplest(search.finals)
+        if best.error >= trials.IMPOSSIBLE:
+            size = f"a capacity of {data.capacity:,} bytes" if data.capacity else "these measurements"
+            raise ConfigError(f"{data.source}: none of {len(search.trials)} drives with {size} is possible: expected "
+                              "a block for each die at least, and spare ones")  # fmt: skip
         settings, keys = dict(best.settings), ensemble.keys(best, search.trials, search.varied)
         runs = len(search.trials) + len(search.varied)
     shown = other or data

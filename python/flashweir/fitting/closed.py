@@ -2,9 +2,10 @@
 
 Reads go first, so that a read waits for the command that its die is busy with and hardly for other reads (the residual
 life of renewal theory): for the rest of it, or for the time to suspend it. A die is busy for the share of the highest
-rate that is written. Reads and writes wait for the firmware, which takes the same time for each (queues.py); a write is
-complete in the buffer, whose room this form does not know. A search goes on in this form; simulations correct and
-judge it, and know queues of dies, front ends and collections that this form does not.
+rate that is written; where that rate was not measured, the time of a program says it. Reads and writes wait for the
+firmware, which takes the same time for each (queues.py); a write is complete in the buffer, whose room this form does
+not know. A search goes on in this form; simulations correct and judge it, and know queues of dies, front ends and
+collections that this form does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,24 +61,29 @@ class Form:
         self._solved = solved
         self._base = base
         self._seed = seed
-        self._requests = full.measured.get("iops", 0.0) if full is not None else 0.0
+        self._requests = (full.throughput or 0.0) if full is not None else 0.0
         self._highest = writes(full, self._requests) if full is not None else 0.0
         self.points = [
             point
             for point in evaluation.fitted(measurements)
             if point.kind == "rate" and set(METRICS) & point.measured.keys() and point.workload.size == _page(point)
         ]
+        # Requests a second of the highest load.
+        self._fastest = max((point.value for point in self.points), default=0.0)
 
     @property
     def applies(self) -> bool:
-        """True where the highest rate is known, and loads below it."""
-        return self._highest > 0 and len(self.points) > 1
+        """True where there are several loads below saturation."""
+        return len(self.points) > 1
 
     def predict(self, settings: Mapping[str, object]) -> dict[str, dict[str, float]]:
         """Metrics by the id of each point; nothing for a drive that can't do the highest rate."""
         die, read_ns = self._die(settings)
         firmware_ns = _number(settings, "firmware.write_time")
-        if die is None or self._requests * firmware_ns >= _SECOND_NS:
+        if die is None or max(self._requests, self._fastest) * firmware_ns >= _SECOND_NS:
+            return {}
+        highest = self._highest or _units(settings) * _SECOND_NS / die.per_page_ns
+        if not self._highest and any(writes(point, point.value) > highest for point in self.points):
             return {}
         around = _number(settings, "host.complete_time") + _number(settings, "firmware.read_time")
         base_ns = around + _READ_LINK_NS + small_page_ns(settings)
@@ -91,7 +97,7 @@ class Form:
         write_ns = _number(settings, "host.complete_time") + firmware_ns + _WRITE_LINK_NS
         places = np.arange(_CELLS) * _STEP_NS / 1000
         for point in self.points:
-            busy = min(1.0, writes(point, point.value) / self._highest)
+            busy = min(1.0, writes(point, point.value) / highest)
             shares = (1 - busy) * starts + busy * after
             sums = np.cumsum(shares)
             load = point.value * firmware_ns / _SECOND_NS
@@ -109,14 +115,23 @@ class Form:
     def program(self, settings: Mapping[str, object]) -> float | None:
         """The time of a program with which the dies are busy all the time at saturation."""
         amplified, pages = self._amplified(settings), _number(settings, "pages_per_block")
-        units = _number(settings, "channels") * _number(settings, "chips")
         bus = small_page_ns(settings)
         reads = (amplified - 1) * (float(np.mean(_times(settings, "timing.read"))) + 2 * bus)
         erases = amplified / pages * _number(settings, "timing.erase")
-        middle = (1e9 * units / self._highest - reads - bus - erases) / amplified
+        middle = (_SECOND_NS * _units(settings) / self._highest - reads - bus - erases) / amplified
         spread = _number(settings, SPREAD + self._solved.key.name, 1.0)
         value = middle * 3 / (1 / spread + 1 + spread)
         return value if self._solved.key.low <= value <= self._solved.key.high else None
+
+    def _programs(self, settings: Mapping[str, object]) -> list[float] | None:
+        """Times of programs by page type: of the settings, or those with which the highest rate is as measured."""
+        name = self._solved.key.name
+        if name in settings:
+            found = _times(settings, name)
+            return found * 3 if len(found) == 1 else found
+        if not self._highest or (middle := self.program(settings)) is None:
+            return None
+        return [float(one) for one in by_page_type(middle, _number(settings, SPREAD + name, 1.0))]
 
     def _amplified(self, settings: Mapping[str, object]) -> float:
         spare = min(_SPARES[-1], max(_SPARES[0], _number(settings, "op_ratio", 0.25)))
@@ -125,16 +140,15 @@ class Form:
         return float(np.interp(np.log(spare), np.log(_SPARES), table))
 
     def _die(self, settings: Mapping[str, object]) -> tuple[Die | None, list[float]]:
-        read_ns, program = _times(settings, "timing.read"), self.program(settings)
-        if program is None:
+        read_ns, programs = _times(settings, "timing.read"), self._programs(settings)
+        if programs is None:
             return None, read_ns
         amplified, bus = self._amplified(settings), small_page_ns(settings)
-        spread = _number(settings, SPREAD + self._solved.key.name, 1.0)
         suspends = settings.get("sched.kind") == "suspend"
         batch = int(_number(settings, "gc.batch", 1.0))
         protected = _number(settings, "sched.protected_end")
         kinds: list[tuple[float, float, float]] = []
-        for at, one in enumerate(by_page_type(program, spread)):
+        for at, one in enumerate(programs):
             limit = protected * one if suspends else np.inf
             kinds.append((one + bus, (one + bus) / 3, limit))
             copy = read_ns[at % len(read_ns)] + 2 * bus + one
@@ -177,6 +191,10 @@ def _page(point: Point) -> int:
 def small_page_ns(settings: Mapping[str, object]) -> float:
     """Transfer of a page over the bus."""
     return small.page(None, settings) * _number(settings, "timing.bus", 0.8)
+
+
+def _units(settings: Mapping[str, object]) -> float:
+    return _number(settings, "channels") * _number(settings, "chips")
 
 
 def _number(settings: Mapping[str, object], name: str, default: float = 0.0) -> float:

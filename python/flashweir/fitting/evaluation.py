@@ -77,6 +77,7 @@ def solve(
         The settings, and what a simulation of the saturated point predicts that is long enough for its queues.
     """
     point, name = saturated(measurements), solved.key.name
+    throughput = None if point is None else point.throughput
     spread = float(str(settings.get(SPREAD + name, 1.0)))
     settings = {key: value for key, value in settings.items() if key != SPREAD + name}
 
@@ -85,9 +86,9 @@ def solve(
 
     if name in settings:
         return dict(settings), {}
-    if point is None:
+    if point is None or throughput is None:
         return with_time(solved.start), {}
-    wanted = 1 / (point.measured.get("iops") or point.measured["mib_s"] * (1 << 20) / point.workload.size)
+    wanted = 1 / throughput
     units, _ = small.units(base, settings)
     value = _first(settings, wanted * 1e9 * units, solved)
     seen: list[tuple[float, float, Values]] = []
@@ -129,12 +130,22 @@ def _next(seen: Sequence[tuple[float, float, Values]], wanted: float, units: int
 
 
 def saturated(measurements: Measurements) -> Point | None:
-    """The point whose throughput the drive must have: the first that is saturated and says it."""
-    for point in measurements.points:
-        full = point.kind == "saturated" and point.weight > 0 and point.workload.used_share == 1
-        if full and {"iops", "mib_s"} & point.measured.keys() and small.unsupported(point) is None:
-            return point
-    return None
+    """The point whose throughput the drive must have: the first that is saturated by writes and says it.
+
+    One whose workload has rates as well comes before others.
+    """
+    rated = {point.workload for point in measurements.points if point.kind == "rate"}
+    found = [
+        point
+        for point in measurements.points
+        if point.kind == "saturated"
+        and point.weight > 0
+        and point.throughput
+        and point.workload.used_share == 1
+        and any(stream.write > 0 for stream in point.workload.streams)
+        and small.unsupported(point) is None
+    ]
+    return min(found, key=lambda point: point.workload not in rated, default=None)
 
 
 def fitted(measurements: Measurements) -> list[Point]:
@@ -144,6 +155,13 @@ def fitted(measurements: Measurements) -> list[Point]:
         for point in measurements.points
         if not point.is_knee and point.weight > 0 and small.unsupported(point) is None
     ]
+
+
+def reasons(measurements: Measurements) -> str:
+    """The reasons for which points are not fitted to, as the end of a sentence."""
+    found = {small.unsupported(point): None for point in measurements.points}
+    texts = [reason for reason in found if reason is not None]
+    return f": {'; '.join(texts)}" if texts else ""
 
 
 def error(points: Sequence[Point], predicted: Mapping[str, Values], without: Sequence[str] = ()) -> float:

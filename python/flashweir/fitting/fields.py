@@ -77,13 +77,13 @@ class Fields:
             raise self.refuse(key, "a table")
         return Fields(value, f"{self.place}: {key}")
 
-    def numbers(self, key: str, count: int | None = None) -> list[float]:
-        """A list of numbers that are not negative."""
+    def numbers(self, key: str, count: int | None = None, *, gaps: bool = False) -> list[float]:
+        """A list of numbers that are not negative; with `gaps`, nan stands for one that is not known."""
         value = self.values.get(key)
         expected = "a list of numbers" if count is None else f"a list of {count} numbers"
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise self.refuse(key, expected)
-        found = [float(one) for one in value if _is_number(one) and 0 <= one <= _MAX]
+        found = [float(one) for one in value if (_is_number(one) and 0 <= one <= _MAX) or (gaps and _is_gap(one))]
         if len(found) != len(value):
             raise self.refuse(key, f"{expected}, none of them negative")
         return found
@@ -93,6 +93,10 @@ def size_of(text: str) -> int | None:
     """Bytes of a text such as `960GB`; None if it is none."""
     found = _SIZE.fullmatch(text)
     return None if found is None else round(float(found[1]) * _FACTORS[found[2] or "B"])
+
+
+def _is_gap(value: object) -> TypeGuard[float]:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -33,10 +33,10 @@ def fetched(measurements: Measurements) -> float | None:
         for point in measurements.points
         if point.kind == "rate" and not point.is_knee and point.weight > 0 and "read_mean" in point.measured
     ]
-    if full is None or not below or not {"iops", "read_mean", "write_mean"} <= full.measured.keys():
+    if full is None or not below or not {"read_mean", "write_mean"} <= full.measured.keys():
         return None
     inside_us = min(max(below, key=lambda point: point.value).measured["read_mean"], full.measured["read_mean"])
-    return inside(full, full.measured, inside_us)
+    return inside(full, _measured(full), inside_us)
 
 
 def inside(full: Point, values: Mapping[str, float], read_us: float) -> float:
@@ -44,6 +44,11 @@ def inside(full: Point, values: Mapping[str, float], read_us: float) -> float:
     rate = writes(full, values["iops"])
     write_us = max(0.0, values["write_mean"] - values["read_mean"] + read_us)
     return (rate * write_us + (values["iops"] - rate) * read_us) * _US
+
+
+def _measured(full: Point) -> dict[str, float]:
+    """Measured metrics of a saturated point, its throughput in requests a second among them."""
+    return {**full.measured, "iops": full.throughput or 0.0}
 
 
 def outstanding(full: Point) -> float:
@@ -111,10 +116,10 @@ def mended(measurements: Measurements, trial: Trial) -> tuple[float, ...] | None
     if full is not None:
         values = dict(trial.predicted.get(full.id, {}))
     needed = {"iops", "read_mean", "write_mean"}
-    if full is None or SLOTS not in names(trial.start) or not needed <= values.keys() & full.measured.keys():
+    if full is None or SLOTS not in names(trial.start) or not needed <= values.keys() & _measured(full).keys():
         return None
     # With the same time of reads inside, their number is a matter of the difference alone.
-    less = inside(full, full.measured, values["read_mean"]) - inside(full, values, values["read_mean"])
+    less = inside(full, _measured(full), values["read_mean"]) - inside(full, values, values["read_mean"])
     at = names(trial.start).index(SLOTS)
     key: Key = trial.start.keys[at]
     place = key.place(max(1.0, key.at(trial.places[at]) + less))

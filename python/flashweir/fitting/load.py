@@ -92,10 +92,8 @@ def seconds(point: Point, effort: Effort) -> float:
 
 
 def _reached(point: Point) -> float:
-    if "iops" in point.measured:
-        return point.measured["iops"]
-    if "mib_s" in point.measured:
-        return point.measured["mib_s"] * (1 << 20) / point.workload.size
+    if point.throughput:
+        return point.throughput
     mean = point.measured.get("read_mean", point.measured.get("write_mean"))
     return max(1.0, point.value) * 1e6 / mean if mean and point.kind == "depth" else _GUESSED_RATE
 

@@ -161,12 +161,12 @@ def _with_saturation(points: list[Point]) -> list[Point]:
     """Points that know at which share of the highest throughput of their workload they are, where that is measured."""
     highest: dict[Workload, float] = {}
     for point in points:
-        if point.kind == "saturated" and "iops" in point.measured:
-            highest[point.workload] = max(highest.get(point.workload, 0.0), point.measured["iops"])
+        if point.kind == "saturated" and point.throughput is not None:
+            highest[point.workload] = max(highest.get(point.workload, 0.0), point.throughput)
     found = []
     for point in points:
         most = highest.get(point.workload)
-        reached = point.measured.get("iops", point.value)
+        reached = point.throughput or point.value
         known = point.kind == "rate" and most is not None
         found.append(replace(point, saturation=reached / most) if known and most else point)
     return found

@@ -105,7 +105,9 @@ class Fit:
     @property
     def device_file(self) -> str:
         """The drive as a TOML file that `--device` takes, with the source of each key."""
-        lines = [f"{_TOP}{self.drive}, measurements of {self.source}: {self.runs} drives evaluated, seed {self.seed}."]
+        top = f"{_TOP}{self.drive}, measurements of {self.source}: {self.runs} drives evaluated, seed {self.seed}."
+        # A comment ends with its line.
+        lines = ["".join(one if one.isprintable() else " " for one in top)]
         by_key = {one.key: one for one in self.keys}
         nested = sorted(self.settings.items(), key=lambda item: ("." in item[0], item[0].rpartition(".")[0]))
         section = ""

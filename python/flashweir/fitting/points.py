@@ -85,6 +85,13 @@ class Point:
     sequential_waf: float = 1.0
 
     @property
+    def throughput(self) -> float | None:
+        """Requests a second as measured; None if neither they nor bytes were."""
+        if "iops" in self.measured or "mib_s" not in self.measured:
+            return self.measured.get("iops")
+        return self.measured["mib_s"] * (1 << 20) / self.workload.size
+
+    @property
     def is_knee(self) -> bool:
         """True where the drive can just not do the load: the queue's length there depends on how long it was run."""
         return self.kind == "rate" and self.saturation is not None and self.saturation > KNEE

@@ -307,7 +307,8 @@ def _settled(measurements: Measurements, base: str | None, seed: int) -> dict[st
 def given(measurements: Measurements) -> list[str]:
     """Parts of measurements that settle keys or give them an effect."""
     found = ["raw"] if measurements.raw and measurements.capacity else []
-    sizes = {point.workload.size for point in measurements.points}
+    # A size that no drive of the space simulates tells nothing of the bus.
+    sizes = {point.workload.size for point in evaluation.fitted(measurements)}
     if any("waf" in point.measured and amplification.is_simulated(point) for point in measurements.points):
         found.append("waf")
     if evaluation.saturated(measurements) is None:

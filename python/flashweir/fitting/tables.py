@@ -4,13 +4,14 @@ Latency under load: open arrivals, uniform over the drive; six threads of depth 
 measured, 10,000 requests a second, half of them reads. Write amplification: four threads of depth 128.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from flashweir._native import ConfigError
 from flashweir.fitting.fields import Fields, size_of
-from flashweir.fitting.points import Measurements, Point, Stream, Workload
+from flashweir.fitting.points import KNEE, Measurements, Point, Stream, Workload
 
 GIB = 1 << 30
 # Columns of a row: writes and reads a second, then latencies.
@@ -100,40 +101,48 @@ def _latencies(table: Fields) -> list[Point]:
     rows = table.values.get("points", [])
     if not isinstance(rows, list):
         raise table.refuse("points", "a list of rows")
-    count = 2 + len(_COLUMNS)
-    columns = "writes a second, reads a second, and four latencies in us of each"
-    parsed: list[list[float]] = []
-    for at, row in enumerate(rows):
-        try:
-            parsed.append(Fields({"row": row}, table.place).numbers("row", count))
-        except ConfigError:
-            place = f"{table.place}: points, row {at + 1}"
-            raise ConfigError(f"{place}: {row!r}: expected {count} numbers: {columns}") from None
-    full = table.numbers("saturated", count) if "saturated" in table.values else None
+    parsed = [_row(table, f"points, row {at + 1}", row, _MEASURED_RATE) for at, row in enumerate(rows)]
+    parsed.sort(key=lambda row: row[0] + row[1])
+    full = _row(table, "saturated", table.values["saturated"]) if "saturated" in table.values else None
     highest = max(full[0] + full[1] if full else 0.0, *(row[0] + row[1] for row in parsed), 0.0)
     found: list[Point] = []
     before = 0.0
     for at, row in enumerate(parsed):
         total = row[0] + row[1]
-        if total < _MEASURED_RATE:
-            raise ConfigError(f"{table.place}: points, row {at + 1}: {total:g} requests a second: expected at least "
-                              f"{_MEASURED_RATE:,.0f}, those of the thread that is measured")  # fmt: skip
         offered = total
-        if full and total > highest * 0.97 and len(found) > 1:
+        if full and total > highest * KNEE and len(found) > 1:
             # Held back: the ladder of rates goes on by the step before.
             offered = max(total, 2 * found[-1].value - before)
         before = found[-1].value if found else 0.0
         # Without the highest rate no load is known to be near it.
         share = total / highest if full else None
-        found.append(_loaded(f"{at + 1}", f"{row[0]:.0f}", offered, share, dict(_named(row))))
+        found.append(_loaded(f"{at + 1}", f"{row[0]:.0f}", offered, share, _named(row)))
     if full:
-        measured = {**dict(_named(full)), "iops": full[0] + full[1]}
+        measured = {**_named(full), "iops": full[0] + full[1]}
         found.append(_loaded("saturated", "saturated", None, 1.0, measured))
     return found
 
 
-def _named(row: Sequence[float]) -> "zip[tuple[str, float]]":
-    return zip(_COLUMNS, row[2:], strict=True)
+def _row(table: Fields, name: str, row: object, slowest: float = 1.0) -> list[float]:
+    """The numbers of a row, with nan where a latency was not measured; its rates are at least `slowest` together."""
+    count, place = 2 + len(_COLUMNS), f"{table.place}: {name}"
+    try:
+        found = Fields({"row": row}, table.place).numbers("row", count, gaps=True)
+    except ConfigError:
+        columns = "writes a second, reads a second, and four latencies in us of each (nan: not measured)"
+        raise ConfigError(f"{place}: {row!r}: expected {count} numbers: {columns}") from None
+    total = found[0] + found[1]
+    if not total >= slowest:
+        raise ConfigError(f"{place}: {total:g} requests a second: expected at least {slowest:,.0f}, those of the "
+                          "thread that is measured")  # fmt: skip
+    if 0 in found[2:]:
+        raise ConfigError(f"{place}: a latency of 0: expected more, or nan where it was not measured")
+    return found
+
+
+def _named(row: Sequence[float]) -> dict[str, float]:
+    """Latencies of a row by metric."""
+    return {name: value for name, value in zip(_COLUMNS, row[2:], strict=True) if not math.isnan(value)}
 
 
 def _loaded(name: str, load: str, rate: float | None, share: float | None, measured: Mapping[str, float]) -> Point:

@@ -61,9 +61,32 @@ def test_slow_firmware_lengthens_means_before_medians(tmp_path: Path) -> None:
     assert found.predict(slow | {"firmware.write_time": 40_000}) == {}
 
 
-def test_it_needs_the_highest_rate_and_others(tmp_path: Path) -> None:
+def test_it_needs_several_loads(tmp_path: Path) -> None:
     assert form(tmp_path).applies
     assert not form(tmp_path, GENERAL).applies
+
+
+def test_without_the_highest_rate_the_time_of_a_program_says_how_busy_dies_are(tmp_path: Path) -> None:
+    bare = "\n".join(line for line in LARGE.splitlines() if not line.startswith(("saturated", "    [29990")))
+    found = form(tmp_path, bare.replace(", mib_s = [100, 50]", ""))
+    assert found.applies
+    data, name = measurements.read(tmp_path / "m.toml"), space.solved().key.name
+    start = space.starts([space.UNSATURATED])[0]
+    places = [{"chips": 0.1, "timing.erase": 0.4, name: 0.75, "gc.batch": 0.0}.get(key.name, 0.4) for key in start.keys]
+    settings = start.drive(places) | {"op_ratio": 0.3}
+    closed = found.predict(settings)
+    simulated = evaluation.predict(evaluation.Candidate(None, settings), found.points, data.capacity, LONGER, 1)
+    for point in found.points:
+        for metric, tolerance in (("read_mean", 0.08), ("read_p50", 0.1), ("write_mean", 0.05)):
+            assert closed[point.id][metric] == pytest.approx(simulated[point.id][metric], rel=tolerance), metric
+    # Twice as long, twice as busy: the wait of a read that finds its die busy is longer as well.
+    means = [
+        found.predict(settings | {name: [factor * time for time in settings[name]]})["2"]["read_mean"]  # type: ignore[attr-defined]
+        for factor in (0.5, 1.0)
+    ]
+    assert means[0] < means[1]
+    # Dies that are too slow for the highest load are no drive.
+    assert found.predict(settings | {name: [100 * time for time in settings[name]]}) == {}  # type: ignore[attr-defined]
 
 
 def test_programs_that_would_take_no_time_are_no_drive(tmp_path: Path) -> None:
