@@ -86,8 +86,12 @@ fn is_there(drive: &[Setting], setting: Setting) -> bool {
 }
 
 /// True if the plan of the run lists the setting in `no_effect`.
-fn is_noted(drive: &[Setting], (key, _): Setting) -> bool {
-    let plan = plan(&run_of(drive, MIXED)).expect("a legal drive");
+fn is_noted(drive: &[Setting], setting: Setting) -> bool {
+    lists(&plan(&run_of(drive, MIXED)).expect("a legal drive"), setting)
+}
+
+/// True if a plan lists the setting in `no_effect`.
+fn lists(plan: &Value, (key, _): Setting) -> bool {
     let noted = plan["no_effect"].as_array().expect("a list").clone();
     noted.iter().any(|entry| {
         let keys = entry["keys"].as_str().expect("text").split([',', ' ', '=']);

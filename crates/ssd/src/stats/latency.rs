@@ -34,22 +34,29 @@ impl Series {
             let doublings = (bucket / BUCKETS).saturating_sub(1);
             ((bucket - doublings * BUCKETS + 1) << doublings) - 1
         };
-        (0..).map(largest).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+        let counted = (0..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0);
+        counted.map(move |(bucket, count)| (largest(bucket), count))
     }
 
     fn len(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The latency that a share of the requests do not pass, ns: at most one thousandth too large.
-    fn quantile(&self, share: f64) -> u64 {
-        let wanted = round_to_u64((share * self.len() as f64).ceil()).max(1);
-        let mut up_to = 0;
-        let reaches = |(_, count): &(u64, u64)| {
-            up_to += count;
-            up_to >= wanted
-        };
-        self.buckets().find(reaches).map_or(0, |(largest, _)| largest.min(self.max_ns))
+    /// The latencies that shares of the requests do not pass, ns: at most one thousandth too large. Shares ascend, so that one
+    /// pass over the buckets finds all.
+    fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [u64; N] {
+        let len = self.len() as f64;
+        let mut buckets = self.buckets();
+        let (mut up_to, mut reached_ns) = (0, 0);
+        shares.map(|share| {
+            let wanted = round_to_u64((share * len).ceil()).max(1);
+            while up_to < wanted {
+                let Some((largest_ns, count)) = buckets.next() else { return 0 };
+                up_to += count;
+                reached_ns = largest_ns.min(self.max_ns);
+            }
+            reached_ns
+        })
     }
 }
 
@@ -158,7 +165,8 @@ impl Latencies {
         let mut all = Series::default();
         for (at, series) in self.series.iter().enumerate() {
             if let Some(series) = series.as_ref().filter(|_| chosen(at)) {
-                series.buckets().for_each(|(latency_ns, count)| all.record_n(latency_ns, count));
+                all.counts.resize(all.counts.len().max(series.counts.len()), 0);
+                all.counts.iter_mut().zip(&series.counts).for_each(|(all, count)| *all += count);
                 all.sum_ns += series.sum_ns;
                 all.max_ns = all.max_ns.max(series.max_ns);
             }
@@ -174,15 +182,15 @@ impl Latencies {
             return None;
         }
         let micros = |ns: u64| ns as f64 / 1000.0;
-        let quantile = |share| micros(all.quantile(share));
+        let [p50, p95, p99, p999, p9999] = all.quantiles([0.50, 0.95, 0.99, 0.999, 0.9999]).map(micros);
         Some(LatencySummary {
             count,
             mean: all.sum_ns as f64 / count as f64 / 1000.0,
-            p50: quantile(0.50),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            p9999: quantile(0.9999),
+            p50,
+            p95,
+            p99,
+            p999,
+            p9999,
             max: micros(all.max_ns),
         })
     }
@@ -227,8 +235,10 @@ mod tests {
         let recorded =
             hdr.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
         assert!(recorded.eq(series.buckets()));
-        for share in [1e-9, 0.1, 0.5, 0.95, 0.999, 1.0] {
-            assert_eq!(series.quantile(share), hdr.value_at_quantile(share), "{share}");
+        let shares = [1e-9, 0.1, 0.5, 0.5, 0.95, 0.999, 1.0];
+        assert_eq!(series.quantiles(shares), shares.map(|share| hdr.value_at_quantile(share)));
+        for share in shares {
+            assert_eq!(series.quantiles([share]), [hdr.value_at_quantile(share)], "{share}");
         }
     }
 
