@@ -55,6 +55,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Makes an entry that has left, or a new one, that of a page that comes in: it has its sectors, and beside them those of an
+    /// older entry of the page, if there is one.
+    fn begin(
+        &mut self,
+        incoming: &Incoming,
+        sequence: u64,
+        (own, mask): (SectorMask, SectorMask),
+        older: Option<(u32, u64)>,
+    ) {
+        let Incoming { lpn, queue, place, request, stream, handle, now_ns, .. } = *incoming;
+        debug_assert!(self.waiters == Waiters::default() && self.companions.is_empty(), "they have gone on");
+        (self.lpn, self.mask, self.own, self.sequence) = (lpn, mask, own, sequence);
+        (self.in_flight, self.is_out, self.pages) = (false, false, 1);
+        (self.queue, self.place, self.older) = (queue, place, older);
+        (self.channel, self.die) = (None, None);
+        (self.request, self.stream, self.handle, self.entered_ns) = (request, stream, handle, now_ns);
+    }
+
     /// Its page of a unit, of so many sectors.
     pub(crate) fn whole(&self, sectors: u32) -> PageSlice {
         PageSlice { lpn: self.lpn, first: 0, end: sectors, stream: self.stream, handle: self.handle }
@@ -222,43 +240,27 @@ impl WriteBuffer {
         if self.used >= self.capacity {
             return None;
         }
-        let Incoming { lpn, first, end, queue, place, request, stream, handle, now_ns } = *incoming;
+        let mut incoming = *incoming;
+        let Incoming { lpn, first, end, place, .. } = incoming;
         let own = SectorMask::range(first, end);
         let mut mask = own;
         let older = self.by_lpn.get(lpn).filter(|older| !self.entries[*older as usize].in_flight);
-        let mut queue = queue;
         if let Some(older) = older {
             let older = &self.entries[older as usize];
             mask.add(&older.mask);
             // Another tenant's, perhaps: versions of a page leave in their order.
-            queue = older.queue;
+            incoming.queue = older.queue;
         }
-        let entry = Entry {
-            lpn,
-            mask,
-            own,
-            sequence: self.next_sequence,
-            queue,
-            place,
-            request,
-            stream,
-            handle,
-            pages: 1,
-            entered_ns: now_ns,
-            older: older.map(|older| (older, self.entries[older as usize].sequence)),
-            ..Entry::default()
-        };
-        let slot = if let Some(slot) = self.free.pop() {
-            self.entries[slot as usize] = entry;
-            slot
-        } else {
-            self.entries.push(entry);
+        let older_from = older.map(|older| (older, self.entries[older as usize].sequence));
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(Entry::default());
             self.entries.len() as u32 - 1
-        };
+        });
+        self.entries[slot as usize].begin(&incoming, self.next_sequence, (own, mask), older_from);
         self.used += 1;
         self.live.push(slot);
         self.by_lpn.insert(lpn, slot);
-        self.queues[queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
+        self.queues[incoming.queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
         self.waiting += 1;
         self.next_sequence += 1;
         Some((slot, older))

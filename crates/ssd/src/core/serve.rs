@@ -152,7 +152,8 @@ impl<C: Content> Core<C> {
     }
 
     /// Writes a page: the sectors of `part` straight from the host, or all that waits in an entry of the buffer. `left` is
-    /// the transfer of the rest of the page, none if there is no rest. Returns false, having done nothing, if every unit that it may go to is taken.
+    /// the transfer of the rest of the page, none if there is no rest. Returns the unit that takes it; `None`, having done nothing, if
+    /// every unit that it may go to is taken.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -162,7 +163,7 @@ impl<C: Content> Core<C> {
         left: Option<Crossing>,
         stage: Stage,
         executor: &mut impl Executor,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<u32>, RunError> {
         self.write_page(now_ns, tag, part, left, (stage, None), executor)
     }
 
@@ -176,7 +177,7 @@ impl<C: Content> Core<C> {
         left: Option<Crossing>,
         to: (Stage, Option<&Cycle>),
         executor: &mut impl Executor,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<u32>, RunError> {
         self.write_page(now_ns, tag, part, left, to, executor)
     }
 
@@ -190,7 +191,7 @@ impl<C: Content> Core<C> {
         left: Option<Crossing>,
         (stage, cycle): (Stage, Option<&Cycle>),
         executor: &mut impl Executor,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<u32>, RunError> {
         self.pending.flash_time.serve(part.stream);
         let lpn = part.lpn;
         if self.backlog.is_some() {
@@ -204,7 +205,7 @@ impl<C: Content> Core<C> {
         } else {
             let view =
                 View::new(executor, &self.ftl, mapped.map(|home| home.unit), (cycle, self.planes), now_ns);
-            let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(false) };
+            let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(None) };
             home
         };
         if stage == Stage::Direct {
@@ -239,7 +240,7 @@ impl<C: Content> Core<C> {
             let program = FlashOp { slc, ..host_op(unit, CommandKind::Program, opens, effect) };
             self.issue_host(now_ns, tag, &program, executor);
             self.end_stripe(now_ns, home, written.ppn, executor);
-            return Ok(true);
+            return Ok(Some(unit));
         };
         let reads = u64::from(!self.is_read_already(unit, ppn, old)) * self.pages_read(crossing);
         self.counters.host.reads += reads;
@@ -249,7 +250,7 @@ impl<C: Content> Core<C> {
             self.counters.padded_units += u64::from(self.ftl.close_page(home.unit));
         }
         self.end_stripe(now_ns, home, written.ppn, executor);
-        Ok(true)
+        Ok(Some(unit))
     }
 
     /// Blocks that a command opens as the first one for a page there, which was there before the run.

@@ -67,7 +67,7 @@ impl<C: Content> Core<C> {
         self.ftl.bypass_slc(false);
         let written = written?;
         self.flush(0, &mut Untimed);
-        if written { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
+        if written.is_some() { Ok(()) } else { Err(RunError::NoRoom { waiting: 1 }) }
     }
 
     /// A TRIM, or a command to a zone, in preconditioning.

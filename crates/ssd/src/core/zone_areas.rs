@@ -113,7 +113,7 @@ impl<C: Content> Core<C> {
             let held = self.held(part.lpn);
             self.count_committed(held.is_some());
             let stage = held.map_or(Stage::Padding, Stage::Held);
-            if !self.write(now_ns, tag, part, None, stage, executor)? {
+            if self.write(now_ns, tag, part, None, stage, executor)?.is_none() {
                 return Err(RunError::NoRoom { waiting: 1 });
             }
             self.let_go(part.lpn);

@@ -258,3 +258,22 @@ fn blocks_of_old_data_are_the_oldest() {
     let Ftl::Page(page) = &drive.ftl else { unreachable!() };
     assert_eq!((page.units[0].blocks.oldest(), page.units[0].blocks.filled_at(2)), (Some(2), 0));
 }
+
+#[test]
+fn a_page_put_before_those_that_a_victim_has_lost_moves_with_the_rest() {
+    let settings = [("capacity", "131072"), ("pages_per_block", "128"), ("op_ratio", "0.5")];
+    let mut drive = Drive::new(&settings, 1, true).expect("a drive");
+    // Of the first block two pages of its second word of valid bits are left; the next one is full of valid pages.
+    let overwritten = (0..128).filter(|key| ![100, 110].contains(key));
+    for key in (0..128).chain(overwritten).chain(128..140) {
+        drive.write(Home { unit: 0, key });
+    }
+    let step = |drive: &mut Drive| drive.ftl.step(0, Work::Collect, &mut drive.ops).expect("a step");
+    assert_eq!(step(&mut drive), Some(Step::Copy));
+    let home = Home { unit: 0, key: 200 };
+    assert!(drive.read(home));
+    assert_eq!(drive.ftl.lookup(home), Some(0), "in the victim");
+    while step(&mut drive) != Some(Step::Erase) {}
+    drive.check();
+    assert!(drive.ftl.lookup(home).is_some_and(|ppn| ppn >= 128));
+}

@@ -165,7 +165,7 @@ impl<P: Probe> Events<P> {
                 self.now_ns = time_ns;
                 return;
             }
-            self.step();
+            self.step(0);
         }
     }
 

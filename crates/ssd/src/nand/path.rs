@@ -24,8 +24,9 @@ pub(crate) trait TimePath: Executor {
     fn next_ns(&self) -> Option<u64>;
     /// Lets commands start that can, once everything else of this instant has happened. Returns whether any could.
     fn dispatch(&mut self) -> bool;
-    /// Lets the next event happen. Returns whether there was one.
-    fn step(&mut self) -> bool;
+    /// Lets the next event happen, and those after it that come before `before_ns`, until a command has ended that somebody waits for,
+    /// or one may start that [`TimePath::dispatch`] chooses. Returns whether there was one.
+    fn step(&mut self, before_ns: u64) -> bool;
     /// True if [`TimePath::take_done`] has a tag to return.
     fn has_done(&self) -> bool;
     /// A tag whose command is done, and where the time of that went, if account is kept.

@@ -291,7 +291,7 @@ impl<P: Probe> TimePath for Timeline<P> {
         false
     }
 
-    fn step(&mut self) -> bool {
+    fn step(&mut self, _: u64) -> bool {
         let Some(Reverse((end, tag, parts))) = self.ended.pop() else { return false };
         self.now_ns = self.now_ns.max(end);
         self.done.push((tag, parts));

@@ -196,6 +196,7 @@ impl PageFtl {
         unit.owner.set(ppn.into(), home.key);
         unit.valid_bits[block as usize * self.rules.words_per_block + (page >> 6) as usize] |=
             1 << (page & 63);
+        unit.steps.search_again();
         unit.valid_pages += 1;
         if unit.blocks.is_full(block) {
             unit.blocks.revalidate(block);

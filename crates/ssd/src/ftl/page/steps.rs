@@ -22,6 +22,8 @@ pub(in crate::ftl) struct Steps {
     moved: u32,
     /// Page of flash that the last step read to its end, though it only moved a part of what is valid there.
     pub(super) read: Option<u32>,
+    /// A victim, and how many words of its valid bits, from the first on, were found to have none.
+    searched: (u32, u32),
     /// Erases in a row that gained nothing.
     fruitless: u64,
     /// Victim that is moved because of its bit errors: nothing has to be gained by it.
@@ -126,6 +128,7 @@ impl PageFtl {
         {
             state.blocks.fill(block, state.blocks.filled_at(block));
             state.steps.read = None;
+            state.steps.search_again();
         }
     }
 
@@ -212,12 +215,15 @@ impl PageFtl {
         let state = &mut self.units[unit as usize];
         let victim = state.steps.victim?;
         let bits = &state.valid_bits[victim as usize * words..(victim as usize + 1) * words];
-        let Some((word, bits)) = bits.iter().enumerate().find(|(_, bits)| **bits != 0) else {
+        let searched = if state.steps.searched.0 == victim { state.steps.searched.1 } else { 0 };
+        let rest = (searched..).zip(&bits[searched as usize..]);
+        let Some((word, bits)) = rest.into_iter().find(|(_, bits)| **bits != 0) else {
             state.steps.victim = None;
             state.steps.emptied.push_back(victim);
             return None;
         };
-        let page = word as u32 * 64 + bits.trailing_zeros();
+        state.steps.searched = (victim, word);
+        let page = word * 64 + bits.trailing_zeros();
         Some(victim * self.rules.pages_per_block.get() as u32 + page)
     }
 
@@ -295,6 +301,7 @@ impl PageFtl {
         let Some(block) = state.steps.emptied.pop_front() else { return Ok(false) };
         state.blocks.erase(block);
         state.steps.read = None;
+        state.steps.search_again();
         self.erased_block(unit, block);
         let state = &mut self.units[unit as usize];
         let gained = std::mem::take(&mut state.steps.moved) < pages_per_block;
@@ -314,6 +321,11 @@ impl PageFtl {
 }
 
 impl Steps {
+    /// Pages before those that were moved may be valid.
+    pub(super) fn search_again(&mut self) {
+        self.searched = (0, 0);
+    }
+
     /// Units of a page of flash that nothing was moved to.
     pub(super) fn add_padding(&mut self, units: u32) {
         self.moved += units;

@@ -63,13 +63,27 @@ impl Agenda {
     #[inline]
     fn insert(&mut self, key: u128) {
         match self.near.last() {
-            // Ends of programs and erases are mostly the latest and go last; ends of transfers come earlier.
-            Some(last) if *last > key => {
-                let at = self.first + self.near[self.first..].partition_point(|before| *before < key);
-                self.near.insert(at, key);
-            }
+            // Ends of programs and erases are mostly the latest and go last; ends of transfers are mostly the next and go first.
+            Some(last) if *last > key => self.insert_before(key),
             _ => self.near.push(key),
         }
+    }
+
+    /// As [`Agenda::insert`], of an event that is not the last one: those before it move up if places before the first one are free.
+    #[inline]
+    fn insert_before(&mut self, key: u128) {
+        let first = self.first;
+        let before = if self.near[first] > key {
+            0
+        } else {
+            self.near[first..].partition_point(|before| *before < key)
+        };
+        if first == 0 {
+            return self.near.insert(before, key);
+        }
+        self.near.copy_within(first..first + before, first - 1);
+        self.near[first - 1 + before] = key;
+        self.first -= 1;
     }
 
     /// As [`Agenda::insert`], where the list may have no room, or there are events after those of the list.

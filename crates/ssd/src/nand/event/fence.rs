@@ -16,6 +16,8 @@ pub(super) struct Fences {
     changed: Vec<u64>,
     /// Commands of all dies that are not done.
     under_way: u64,
+    /// Tags of fences that dies have reached, since the caller last took them.
+    pub(super) reached: Vec<u32>,
     /// Tags of fences around several dies, each with the dies that have not reached it: a few at most.
     left: Vec<(u32, u32)>,
     /// Commands that come later, by number, and numbers that are free.
@@ -106,7 +108,7 @@ impl<P: Probe> Events<P> {
         let of_die = &self.dies[die as usize];
         let active = if unloads { &of_die.unloading } else { &of_die.current };
         let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
-        let Fences { dies, changed, left, under_way, .. } = &mut self.fences;
+        let Fences { dies, changed, left, under_way, reached, .. } = &mut self.fences;
         changed[die as usize / 64] |= 1 << (die % 64);
         let counts = &mut dies[die as usize];
         counts.done += 1;
@@ -132,10 +134,7 @@ impl<P: Probe> Events<P> {
                 }
                 left.swap_remove(place);
             }
-            self.completed.push(tag);
-            if self.follows {
-                self.parts.push(Parts::default());
-            }
+            reached.push(tag);
         }
     }
 

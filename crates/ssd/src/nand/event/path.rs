@@ -37,34 +37,32 @@ impl<P: Probe> TimePath for Events<P> {
     }
 
     #[inline]
-    fn step(&mut self) -> bool {
-        let Some((time_ns, number, actor)) = self.agenda.fire() else { return false };
-        self.now_ns = time_ns;
-        let (dies, buses) = (self.dies.len() as u32, self.buses.len() as u32);
-        if actor < dies {
-            if self.dies[actor as usize].awaits == number {
-                self.array_done(actor);
-            }
-        } else if actor < dies + buses {
-            self.bus_done(actor - dies);
-        } else {
-            match self.agenda.take(number) {
-                Some(Other::Arrival(number)) => self.arrive(number),
-                Some(Other::Tag(tag)) => self.fence_reached(tag),
-                None => {}
+    fn step(&mut self, before_ns: u64) -> bool {
+        let mut stepped = false;
+        while self.happen() {
+            stepped = true;
+            let Some(next_ns) = self.agenda.next_ns() else { break };
+            // Fences are taken up together with all that are reached at this instant.
+            let passes_on = self.fences.reached.is_empty() || next_ns == self.now_ns;
+            if !passes_on || !self.completed.is_empty() || !self.ready.is_empty() || next_ns >= before_ns {
+                break;
             }
         }
-        true
+        stepped
     }
 
     #[inline]
     fn has_done(&self) -> bool {
-        !self.completed.is_empty()
+        !self.completed.is_empty() || !self.fences.reached.is_empty()
     }
 
     #[inline]
     fn take_done(&mut self) -> Option<(u32, Option<Parts>)> {
-        Some((self.completed.pop()?, self.parts.pop()))
+        match self.completed.pop() {
+            Some(tag) => Some((tag, self.parts.pop())),
+            // Fences come after commands.
+            None => self.fences.reached.pop().map(|tag| (tag, None)),
+        }
     }
 
     #[inline]
@@ -141,5 +139,29 @@ impl<P: Probe> TimePath for Events<P> {
 
     fn sched_counts(&self) -> Option<SchedCounts> {
         self.scheduler.reorders().then_some(self.counts)
+    }
+}
+
+impl<P: Probe> Events<P> {
+    /// The next event happens. Returns false if there is none.
+    #[inline]
+    fn happen(&mut self) -> bool {
+        let Some((time_ns, number, actor)) = self.agenda.fire() else { return false };
+        self.now_ns = time_ns;
+        let (dies, buses) = (self.dies.len() as u32, self.buses.len() as u32);
+        if actor < dies {
+            if self.dies[actor as usize].awaits == number {
+                self.array_done(actor);
+            }
+        } else if actor < dies + buses {
+            self.bus_done(actor - dies);
+        } else {
+            match self.agenda.take(number) {
+                Some(Other::Arrival(number)) => self.arrive(number),
+                Some(Other::Tag(tag)) => self.fence_reached(tag),
+                None => {}
+            }
+        }
+        true
     }
 }

@@ -138,7 +138,7 @@ fn check(maker: &Maker, first: &[(Place, u64)], records: &[CommandRecord]) {
 
 /// Starts of the commands of each die, by kind.
 fn starts(events: &mut Events<Recorder>) -> Vec<(u32, CommandKind, u64)> {
-    while events.dispatch() || events.step() {}
+    while events.dispatch() || events.step(0) {}
     let records = events.probe.take().commands;
     let mut starts: Vec<_> =
         records.iter().map(|record| (record.die, record.kind, record.start_ns)).collect();

@@ -273,16 +273,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if A::Probe::ON {
                 self.array.serve(request);
             }
-            if !self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)? {
-                return Ok(sent > 1);
-            }
+            let written = self.core.write(now, ENTRY_TAG + slot, part, left, stage, &mut self.array)?;
+            let Some(unit) = written else { return Ok(sent > 1) };
             let mut next = None;
             if let Some(buffer) = &mut self.buffer {
                 buffer.start(queue, exclusive);
                 next = if sent < per_page { buffer.next_in_page(queue, first) } else { None };
             }
             if !self.programs.is_empty() {
-                self.note_die(slot, part.lpn);
+                self.note_die(slot, unit);
             }
             if A::Probe::ON {
                 self.bound(slot);
@@ -293,10 +292,10 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         Ok(true)
     }
 
-    /// A page of the buffer was sent to a die of its superblock.
-    fn note_die(&mut self, slot: u32, lpn: u64) {
-        let die = self.core.unit_of(lpn).map(|unit| unit / self.core.geometry.planes);
-        if let (Some(die), Some(buffer)) = (die, &mut self.buffer) {
+    /// A page of the buffer was sent to a unit of its superblock.
+    fn note_die(&mut self, slot: u32, unit: u32) {
+        let die = unit / self.core.geometry.planes;
+        if let Some(buffer) = &mut self.buffer {
             buffer.entry(slot).die = Some(die);
             self.programs[die as usize] += 1;
         }

@@ -297,7 +297,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             Owner::Request(tag) if packs => (tag, Stage::Direct),
             Owner::Request(_) | Owner::Nobody => (COMPLETING_TAG + number, Stage::Direct),
         };
-        if !self.core.write(now, tag, part, None, stage, &mut self.array)? {
+        if self.core.write(now, tag, part, None, stage, &mut self.array)?.is_none() {
             return Ok(false);
         }
         if !(packs && self.buffer.is_some()) {

@@ -143,7 +143,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
             }
             self.array.dispatch();
         }
-        if self.is_due_by(limit_ns) { self.step() } else { Ok(false) }
+        if self.is_due_by(limit_ns) { self.step(0) } else { Ok(false) }
     }
 
     fn ledger_mut(&mut self) -> &mut Ledger {

@@ -58,7 +58,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if !self.is_due_by(arrival_ns) {
                 break;
             }
-            self.step()?;
+            self.step(0)?;
         }
         self.array.set_now_ns(arrival_ns);
         Ok(arrival_ns)

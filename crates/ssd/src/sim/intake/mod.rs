@@ -8,6 +8,7 @@
 //! instant can't matter. On busy-until times without a buffer the end of a request is known when its commands are made: it
 //! then needs no slot ([`TimePath::AT_ONCE`]).
 
+mod advance;
 mod background;
 mod buffered;
 mod completing;
@@ -47,7 +48,7 @@ use completing::{Completing, Turn};
 use dataless::Barrier;
 use look_ups::LookUps;
 use slots::{Slot, Slots};
-use stations::{Stations, Tag};
+use stations::Stations;
 use trims::Trims;
 use unbound::Unbound;
 use zones::Zoned;
@@ -266,94 +267,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         self.find_place(Some(request))?;
         if self.limits.is_some() { self.wait_for_limit(request) } else { Ok(()) }
-    }
-
-    /// Closed loop: lets everything happen until there is a place for a request, in its queue as well if that is known.
-    fn find_place(&mut self, request: Option<&Request>) -> Result<(), RunError> {
-        while self.under_way() >= self.queue_depth || request.is_some_and(|request| !self.has_entry(request))
-        {
-            if !self.advance()? {
-                return Err(self.no_room());
-            }
-        }
-        self.advance_to(self.array.now_ns())
-    }
-
-    /// Lets everything happen that is due by `time`.
-    fn advance_to(&mut self, time: u64) -> Result<(), RunError> {
-        loop {
-            if self.array.now_ns() < time {
-                self.array.dispatch();
-            }
-            if !self.is_due_by(time) {
-                return Ok(());
-            }
-            self.step()?;
-        }
-    }
-
-    /// Lets commands start that can, and the next event happen. Returns false if there was nothing.
-    fn advance(&mut self) -> Result<bool, RunError> {
-        let started = self.array.dispatch();
-        Ok(self.step()? || started)
-    }
-
-    /// Lets the next event happen. Returns false if there was none.
-    #[inline]
-    fn step(&mut self) -> Result<bool, RunError> {
-        if self.background_is_next() {
-            return self.ask_again().map(|()| true);
-        }
-        if !self.array.step() {
-            return Ok(false);
-        }
-        // A command that nobody waits for may have been the last one of its die.
-        self.resume |= self.background.is_on() || self.waits_for_die();
-        if self.resume || self.array.has_done() || self.stations.waits_for_clock() {
-            self.take_up()?;
-        }
-        Ok(true)
-    }
-
-    /// Takes up what has ended, and lets go on whoever waits once everything of this instant has happened.
-    #[inline(never)]
-    fn take_up(&mut self) -> Result<(), RunError> {
-        while let Some((tag, mut parts)) = self.array.take_done() {
-            if self.core.is_rebuilding(self.array.now_ns(), tag, &mut parts) {
-                continue;
-            }
-            match Tag::of(tag) {
-                Tag::Request(tag) => self.end_command(tag, parts),
-                Tag::Entry(slot) => self.leave_buffer(slot, parts),
-                Tag::Page(station) => self.end_page(station, parts),
-                Tag::Station(station) => self.note_end(station),
-                Tag::Task(die) => self.end_step(die),
-                Tag::Group | Tag::Limit => {}
-                Tag::Interface(number) => self.interface_due(number),
-                Tag::Completing(number) => self.end_completing(number, parts)?,
-                Tag::LookUp(number) => self.end_look_up(number, parts)?,
-                Tag::Trim => self.trims_due()?,
-            }
-            self.resume = true;
-        }
-        if self.stations.waits_for_clock() && !self.array.is_busy(0..self.core.geometry.total_dies()) {
-            self.start_group();
-        }
-        if self.resume && self.array.next_ns() != Some(self.array.now_ns()) {
-            self.resume = false;
-            if self.stations.are_managed() {
-                self.end_stations();
-            }
-            self.resume_waiting()?;
-            if self.interface.is_some() {
-                self.resume_interface()?;
-            }
-            self.background.wake(self.array.now_ns());
-            if self.trims.is_some() {
-                self.tend_trims();
-            }
-        }
-        Ok(())
     }
 
     #[inline(always)]

@@ -207,7 +207,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             // This page must be there when the next one looks for an idle die.
             self.core.flush(now, &mut self.array);
         }
-        Ok(if bound { Turn::Bound } else { Turn::Waits })
+        Ok(if bound.is_some() { Turn::Bound } else { Turn::Waits })
     }
 
     /// True if a page without a unit may wait for a die, here or in the buffer.

@@ -223,6 +223,6 @@ impl Maker {
                 _ => self.write(lpn, true),
             }
         }
-        while self.events.dispatch() || self.events.step() {}
+        while self.events.dispatch() || self.events.step(0) {}
     }
 }

@@ -134,7 +134,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 self.array.serve(request);
                 self.core.write_on(now, tag, part, left, to, &mut self.array)?
             };
-            if written {
+            if written.is_some() {
                 if let Some(buffer) = &mut self.buffer {
                     buffer.start(queue, false);
                 }
