@@ -151,12 +151,17 @@ def cuts_of(workload: str, given: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
             turns.append(cut(workload, Path(folder), draw, given.on, given.drive))
             print(json.dumps({"promised": turns[-1].promised, "broken": turns[-1].broken[:2]}), file=sys.stderr)
+    print(row_of(turns, given.on, given.drive, workload), flush=True)
+    return sum(bool(turn.broken) for turn in turns)
+
+
+def row_of(turns: list[Turn], on: str, drive: str, workload: str) -> str:
+    """A row of the table."""
     lost = sum(int(str(turn.report["acknowledged_sectors_lost"])) for turn in turns)
     promised, broken = sum(turn.promised for turn in turns), sum(bool(turn.broken) for turn in turns)
     copying = sum(turn.copying for turn in turns) / len(turns)
-    row = (given.on, given.drive, workload, len(turns), f"{promised:,}", f"{lost:,}", f"{copying:.0%}", broken)
-    print("| " + " | ".join(map(str, row)) + " |", flush=True)
-    return broken
+    row = (on, drive, workload, len(turns), f"{promised:,}", f"{lost:,}", f"{copying:.0%}", broken)
+    return "| " + " | ".join(map(str, row)) + " |"
 
 
 def main() -> None:
