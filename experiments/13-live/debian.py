@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from guest import run
@@ -35,6 +36,8 @@ PACKAGES = (
 TOOLS = ("mmdebstrap", "qemu-system-x86_64", "mkfs.ext4", "e2fsck", "nbdcopy")
 SIZE_MIB = 1536
 MEMORY_MIB = 1024
+# Devices of the kernel's nbd.
+NBDS = 128
 # The first process of a machine for experiments.
 AGENT = f"""\
 #!/bin/sh
@@ -43,7 +46,7 @@ mount -t proc proc /proc 2>/dev/null; mount -t sysfs sys /sys 2>/dev/null
 mount -t devtmpfs dev /dev 2>/dev/null; mkdir -p /dev/pts /dev/shm /mnt/test /mnt/scratch
 mount -t devpts devpts /dev/pts; mount -t tmpfs tmp /tmp; mount -t tmpfs shm /dev/shm
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0
-modprobe nbd nbds_max=4
+modprobe nbd nbds_max={NBDS}
 echo 1 > /proc/sys/kernel/printk
 {LOOP}"""
 SERVICE = """\
@@ -109,11 +112,18 @@ def kernel_of(root: Path) -> tuple[Path, Path]:
     return next((root / "boot").glob("vmlinuz-*")), next((root / "boot").glob("initrd.img-*"))
 
 
-def machine(root: Path, image: Path, accel: str = "tcg", mib: int = MEMORY_MIB, processors: int = 1) -> Machine:
+def machine(
+    root: Path,
+    image: Path,
+    accel: str = "tcg",
+    mib: int = MEMORY_MIB,
+    processors: int = 1,
+    options: Sequence[object] = (),
+) -> Machine:
     """A machine with the Debian that takes commands, forgets its writes to its root, and reaches 127.0.0.1 by NBD."""
     words = ["-m", f"{mib}M", "-smp", processors, "-drive", f"file={image},format=raw,if=virtio,snapshot=on"]
     words += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net"]
-    return Machine(*kernel_of(root), words, "root=/dev/vda rw init=/agent net.ifnames=0", accel)
+    return Machine(*kernel_of(root), [*words, *options], "root=/dev/vda rw init=/agent net.ifnames=0", accel)
 
 
 def boot(root: Path, socket: Path, accel: str) -> tuple[dict[str, str], float]:
@@ -140,7 +150,9 @@ def booted(root: Path, folder: Path, accel: str) -> list[str]:
         second, second_s = boot(root, vm, accel)
         run("nbdcopy", live.uri, back)
     for lines, seconds in ((first, first_s), (second, second_s)):
-        print(f"{seconds:.0f} s from start to power off: " + "; ".join(f"{key} {value}" for key, value in lines.items()))
+        print(
+            f"{seconds:.0f} s from start to power off: " + "; ".join(f"{key} {value}" for key, value in lines.items())
+        )
     writes = live.result["counters"]["requests"]
     print(f"requests of the drive: {writes['read']:,} reads, {writes['write']:,} writes, {writes['flush']:,} flushes")
     wrong = [

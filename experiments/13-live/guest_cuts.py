@@ -31,27 +31,40 @@ import flashweir
 HEAD = """\
 | file system | drive | workload | cuts | promised | sectors not flushed and lost | copies | broken |
 |---|---|---|---|---|---|---|---|"""
-PLACE, DISK = "/mnt/test", "/dev/nbd0"
+PLACE = "/mnt/test"
 _LIMIT_S = 120
 
 
-def connect(machine: Machine, live: flashweir.LiveDrive) -> None:
-    """Makes the drive a disk of the machine."""
-    port = urlsplit(live.uri).port
-    machine.run(f"nbd-client 10.0.2.2 {port} {DISK} -b 512 > /dev/null")
+class Guest:
+    """The machine, and the disk that it has at the time. Each connection has a device of its own."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Of a machine that takes commands."""
+        self.machine, self.run, self.number = machine, machine.run, 0
+
+    @property
+    def disk(self) -> str:
+        """The device."""
+        return f"/dev/nbd{self.number % debian.NBDS}"
+
+    def connect(self, live: flashweir.LiveDrive) -> None:
+        """Makes the drive a disk of the machine."""
+        self.number += 1
+        self.run(f"nbd-client 10.0.2.2 {urlsplit(live.uri).port} {self.disk} -b 512 > /dev/null")
+
+    def disconnect(self) -> None:
+        """Ends the file system and the disk, whole or not."""
+        # Requests that the drive did not answer fail by that, and the writer with them.
+        self.run(f"nbd-client -d {self.disk} > /dev/null 2>&1; pkill -9 -f workloads.py; (umount -l {PLACE} 2> /dev/null &)")
+        # Without the disk it may not come to its end.
+        self.run(f"for i in $(seq 50); do mountpoint -q {PLACE} || break; sleep 0.1; done")
 
 
-def disconnect(machine: Machine) -> None:
-    """Ends the file system and the disk, whole or not."""
-    machine.run(f"umount {PLACE} 2>/dev/null || umount -l {PLACE} 2>/dev/null; nbd-client -d {DISK} 2>/dev/null; true")
-    machine.run(f"while [ -e /sys/block/nbd0/pid ]; do sleep 0.1; done; blockdev --flushbufs {DISK} 2>/dev/null; true")
-
-
-def write_until_cut(workload: str, machine: Machine, live: flashweir.LiveDrive, draw: random.Random) -> list[str]:
+def write_until_cut(workload: str, guest: Guest, live: flashweir.LiveDrive, draw: random.Random) -> list[str]:
     """Runs the workload until power fails; what it was promised."""
-    machine.run(f"head -c {BALLAST_BYTES} /dev/zero > {PLACE}/ballast; sync")
-    machine.run(f"(python3 /tmp/workloads.py write {workload} {PLACE} > /tmp/promised 2> /tmp/fault; true) & true")
-    machine.run(f"for i in $(seq {_LIMIT_S * 5}); do [ -s /tmp/promised ] && break; sleep 0.2; done")
+    guest.run(f"head -c {BALLAST_BYTES} /dev/zero > {PLACE}/ballast; sync -f {PLACE}/ballast")
+    guest.run(f"(python3 /tmp/workloads.py write {workload} {PLACE} > /tmp/promised 2> /tmp/fault; true) & true")
+    guest.run(f"for i in $(seq {_LIMIT_S * 5}); do [ -s /tmp/promised ] && break; sleep 0.2; done")
     way = draw.choice(("flushes", "time", "now"))
     if way == "flushes":
         live.control("power-cut", {"after_flushes": draw.randrange(5, 60)})
@@ -65,35 +78,34 @@ def write_until_cut(workload: str, machine: Machine, live: flashweir.LiveDrive, 
         time.sleep(0.02)
     if not live.control("status")["power_cuts"]:
         live.control("power-cut")
-    machine.run(f"for i in $(seq {_LIMIT_S * 5}); do pgrep -f workloads.py > /dev/null || break; sleep 0.2; done")
-    return workloads.whole_lines(machine.run("cat /tmp/promised")[1] + "\n")
+    guest.disconnect()
+    return workloads.whole_lines(guest.run("cat /tmp/promised")[1] + "\n")
 
 
-def cut(workload: str, machine: Machine, draw: random.Random, on: str = "f2fs", drive: str = "volatile") -> Turn:
+def cut(workload: str, guest: Guest, draw: random.Random, on: str = "f2fs", drive: str = "volatile") -> Turn:
     """A turn: a file system, the workload, a power cut, and what is there after it."""
     settings, options = DRIVES[drive]
     settings = {**DRIVE, "capacity": FILE_SYSTEMS[on].capacity, **settings}
     served = flashweir.serve(nbd="tcp:127.0.0.1:0", clock="virtual", power_cuts=True, set=settings, **options)  # type: ignore[arg-type]
     with served as live:
-        connect(machine, live)
-        machine.run(f"{' '.join(FILE_SYSTEMS[on].make)} {DISK} > /dev/null")
-        machine.run(f"mount -t {on} -o noatime {DISK} {PLACE}")
+        guest.connect(live)
+        guest.run(f"{' '.join(FILE_SYSTEMS[on].make)} {guest.disk} > /dev/null")
+        guest.run(f"mount -t {on} -o noatime {guest.disk} {PLACE}")
         before = dies_ns(live)
-        promised = write_until_cut(workload, machine, live, draw)
+        promised = write_until_cut(workload, guest, live, draw)
         busy_ns, copies_ns = (now - then for now, then in zip(dies_ns(live), before, strict=True))
-        disconnect(machine)
         turn = Turn(len(promised), report=live.control("status")["power_cuts"][0], copying=copies_ns / max(busy_ns, 1))
-        connect(machine, live)
-        code, said = machine.run(f"mount -t {on} -o noatime {DISK} {PLACE}", fails=True)
+        guest.connect(live)
+        code, said = guest.run(f"mount -t {on} -o noatime {guest.disk} {PLACE}", fails=True)
         if code:
             turn.broken.append(said or "it can't be mounted")
         else:
-            code, said = machine.run(f"python3 /tmp/workloads.py check {workload} {PLACE} < /tmp/promised", fails=True)
+            code, said = guest.run(f"python3 /tmp/workloads.py check {workload} {PLACE} < /tmp/promised", fails=True)
             turn.broken += [said] if code else json.loads(said)
-            machine.run(f"umount {PLACE}", fails=True)
-            code, said = machine.run(f"{' '.join(FILE_SYSTEMS[on].check)} {DISK}", fails=True)
+            guest.run(f"umount {PLACE}", fails=True)
+            code, said = guest.run(f"{' '.join(FILE_SYSTEMS[on].check)} {guest.disk}", fails=True)
             turn.broken += [f"{FILE_SYSTEMS[on].check[0]}: {said[-300:]}"] if code else []
-        disconnect(machine)
+        guest.disconnect()
     return turn
 
 
@@ -120,11 +132,12 @@ def main() -> None:
         debian.make_image(root, Path(folder) / "image")
         machine = stack.enter_context(debian.machine(root, Path(folder) / "image", given.accel))
         prepare(machine, given.on)
+        guest = Guest(machine)
         print(HEAD)
         for workload in given.workloads:
             turns = []
             for _ in range(given.cuts):
-                turns.append(cut(workload, machine, draw, given.on, given.drive))
+                turns.append(cut(workload, guest, draw, given.on, given.drive))
                 print(json.dumps({"promised": turns[-1].promised, "broken": turns[-1].broken[:2]}), file=sys.stderr)
             print(row_of(turns, given.on, given.drive, workload), flush=True)
             broken += sum(bool(turn.broken) for turn in turns)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from guest import MODULES
 
@@ -42,7 +42,9 @@ for wait in 1 2 3 4 5 6 7 8 9; do [ -b /dev/vda ] || sleep 1; done
 class Machine:
     """A running machine. At the end of the block it is killed: nothing of it is needed then."""
 
-    def __init__(self, image: Path, archive: Path, options: Sequence[object], append: str = "", accel: str = "tcg"):
+    def __init__(
+        self, image: Path, archive: Path, options: Sequence[object], append: str = "", accel: str = "tcg"
+    ) -> None:
         """Starts the machine.
 
         Args:
@@ -54,7 +56,13 @@ class Machine:
         """
         words = ["qemu-system-x86_64", "-machine", f"q35,accel={accel}", "-kernel", image, "-initrd", archive]
         # On a busy host the check of the timer fails.
-        words += ["-append", f"console=ttyS0 quiet panic=-1 no_timer_check {append}", "-no-reboot", "-nographic", "-nodefaults"]
+        words += [
+            "-append",
+            f"console=ttyS0 quiet panic=-1 no_timer_check {append}",
+            "-no-reboot",
+            "-nographic",
+            "-nodefaults",
+        ]
         words += ["-serial", "stdio", *options]
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.said: list[str] = []
@@ -68,12 +76,16 @@ class Machine:
             bufsize=1,
             env=os.environ | {"LC_ALL": "C"},
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("QEMU has no serial line")
+        self._input = self.process.stdin
+        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
 
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line.rstrip("\r\n"))
+    def _read(self, output: IO[str]) -> None:
+        # It is closed when the machine is killed.
+        with contextlib.suppress(ValueError):
+            for line in output:
+                self._lines.put(line.rstrip("\r\n"))
         self._lines.put(None)
 
     def __enter__(self) -> Self:
@@ -114,9 +126,8 @@ class Machine:
 
     def send(self, command: str) -> None:
         """Sends a command, and does not wait for its end."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
+        self._input.write(command + "\n")
+        self._input.flush()
 
     def run(self, command: str, limit_s: float = 300, *, fails: bool = False) -> tuple[int, str]:
         """Runs a command. Returns its exit code and its output.

@@ -22,7 +22,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -40,6 +40,14 @@ SETTINGS = {
     "max_connections": "10",
     "restart_after_crash": "off",
     "log_checkpoints": "on",
+}
+# Nothing happens by wall time, which passes without the drive's; checkpoints come by the size of the log.
+LOADED = {
+    "shared_buffers": "8MB",
+    "max_wal_size": "32MB",
+    "checkpoint_timeout": "1d",
+    "autovacuum": "off",
+    "bgwriter_lru_maxpages": "0",
 }
 TABLES = """\
 CREATE EXTENSION amcheck;
@@ -174,8 +182,10 @@ def _row(body: bytes) -> list[str]:
 
 
 @contextlib.contextmanager
-def server(data: Path, **settings: str) -> Iterator[Path]:
+def server(data: Path, stop: signal.Signals = signal.SIGINT, **settings: str) -> Iterator[Path]:
     """Runs the server until the end of the block, once it takes clients. Gives the folder of its socket.
+
+    `stop` ends it: SIGINT with a checkpoint, SIGQUIT without.
 
     Raises:
         Gone: it does not start.
@@ -202,12 +212,12 @@ def server(data: Path, **settings: str) -> Iterator[Path]:
                     time.sleep(0.02)
                 yield folder
             finally:
-                _stop(process)
+                _stop(process, stop)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a server: in order, at once, or with its memory, by the first that it obeys."""
-    for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+def _stop(process: subprocess.Popen[bytes], first: signal.Signals) -> None:
+    """Ends a server by the first signal that it obeys."""
+    for how in (first, signal.SIGQUIT, signal.SIGKILL):
         if process.poll() is None:
             process.send_signal(how)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -278,3 +288,22 @@ def faults(place: Path, promised: list[str]) -> list[str]:
     if checked.returncode:
         broken.append(f"pg_checksums: {(checked.stderr or checked.stdout).strip().splitlines()[0]}")
     return broken
+
+
+def fill(place: Path, rows: int, body: int) -> None:
+    """Makes a cluster with a table of so many rows of so many bytes."""
+    make(place)
+    with server(place / "cluster", **LOADED) as folder, Client(folder) as client:
+        client.ask("CREATE TABLE loaded (number bigint PRIMARY KEY, body bytea STORAGE PLAIN NOT NULL)")
+        zeroes = f"decode(repeat('00', {body}), 'hex')"
+        client.ask(f"INSERT INTO loaded SELECT number, {zeroes} FROM generate_series(0, {rows - 1}) number")
+        client.ask("VACUUM (FREEZE, ANALYZE) loaded")
+
+
+def transact(place: Path, transactions: Iterable[tuple[list[tuple[int, bytes]], int, tuple[int, bytes]]]) -> None:
+    """Commits transactions, each of rows to change, a row to read, and a row to add. Ends without a checkpoint."""
+    with server(place / "cluster", signal.SIGQUIT, **LOADED) as folder, Client(folder) as client:
+        for changed, read, (added, body) in transactions:
+            words = [f"UPDATE loaded SET body = '\\x{new.hex()}' WHERE number = {row}" for row, new in changed]
+            words += [f"SELECT body FROM loaded WHERE number = {read}"]
+            client.ask(";".join([*words, f"INSERT INTO loaded VALUES ({added}, '\\x{body.hex()}')"]))

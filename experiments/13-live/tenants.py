@@ -99,7 +99,7 @@ def between(before: tuple[dict[str, Any], ...], after: tuple[dict[str, Any], ...
     (old, old_status), (new, new_status) = before, after
     reads = counts_of(new)
     reads.subtract(counts_of(old))
-    seconds = (new["time_s"] - old["time_s"])
+    seconds = new["time_s"] - old["time_s"]
     late, all_ = (new_status["lateness"][key] - old_status["lateness"][key] for key in ("late", "completions"))
     written = new["written_bytes"] - old["written_bytes"]
     programmed = new["programmed_bytes"] - old["programmed_bytes"]
@@ -117,7 +117,7 @@ def between(before: tuple[dict[str, Any], ...], after: tuple[dict[str, Any], ...
 
 def counts_of(sample: dict[str, Any]) -> Counter[int]:
     """Reads of the first export by the upper edge of their latency, ns."""
-    return Counter({edge: count for edge, count in sample["tenants"]["reader"]["latency_ns"].get("read", [])})
+    return Counter(dict(sample["tenants"]["reader"]["latency_ns"].get("read", [])))
 
 
 def quantile(counts: Counter[int], share: float) -> float:

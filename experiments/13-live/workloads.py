@@ -64,7 +64,7 @@ def write_rollback(place: Path) -> None:
 
 def write_postgres(place: Path) -> None:
     """Transactions of PostgreSQL."""
-    from postgres import commit_until_gone  # noqa: PLC0415 - not there in every machine
+    from postgres import commit_until_gone
 
     commit_until_gone(place)
 
@@ -103,7 +103,7 @@ def check_rows(place: Path, promised: list[str]) -> list[str]:
 
 def check_postgres(place: Path, promised: list[str]) -> list[str]:
     """Faults of a recovered PostgreSQL."""
-    from postgres import faults  # noqa: PLC0415 - not there in every machine
+    from postgres import faults
 
     return faults(place, promised)
 
