@@ -31,7 +31,7 @@ PACKAGES = (
     *("e2fsprogs", "f2fs-tools", "xfsprogs", "util-linux", "util-linux-extra", "procps", "psmisc"),
     # Of the test suites.
     *("bc", "attr", "acl", "quota", "gawk", "perl", "libaio1", "liburing2", "uuid-runtime", "dbench", "file"),
-    *("dmsetup", "blktrace"),
+    *("dmsetup", "blktrace", "bsdextrautils"),
 )
 TOOLS = ("mmdebstrap", "qemu-system-x86_64", "mkfs.ext4", "e2fsck", "nbdcopy")
 SIZE_MIB = 1536

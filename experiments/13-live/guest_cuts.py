@@ -55,7 +55,9 @@ class Guest:
     def disconnect(self) -> None:
         """Ends the file system and the disk, whole or not."""
         # Requests that the drive did not answer fail by that, and the writer with them.
-        self.run(f"nbd-client -d {self.disk} > /dev/null 2>&1; pkill -9 -f workloads.py; (umount -l {PLACE} 2> /dev/null &)")
+        self.run(
+            f"nbd-client -d {self.disk} > /dev/null 2>&1; pkill -9 -f workloads.py; (umount -l {PLACE} 2> /dev/null &)"
+        )
         # Without the disk it may not come to its end.
         self.run(f"for i in $(seq 50); do mountpoint -q {PLACE} || break; sleep 0.1; done")
 

@@ -9,6 +9,7 @@ After a cut the server recovers. Then all acknowledged rows must be there, talli
 must find nothing in heaps and B-trees, and `pg_checksums` nothing in any page.
 """
 
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -150,7 +151,9 @@ class Client:
             if kind == b"D":
                 rows.append(_row(body))
             elif kind == b"E":
-                fault = ", ".join(part[1:] for part in body.decode(errors="replace").split("\0") if part[:1] in "SM")
+                fault = ", ".join(
+                    part[1:] for part in body.decode(errors="replace").split("\0") if part[:1] in ("S", "M")
+                )
             elif kind == b"Z":
                 if fault:
                     raise Gone(fault)
@@ -225,11 +228,12 @@ def _stop(process: subprocess.Popen[bytes], first: signal.Signals) -> None:
 
 
 @functools.cache
-def _template() -> tempfile.TemporaryDirectory[str]:
+def _template() -> Path:
     """A new cluster with the tables, made once."""
-    kept = tempfile.TemporaryDirectory(prefix="flashweir-")
-    shutil.chown(kept.name, USER)
-    data = Path(kept.name) / "cluster"
+    folder = Path(tempfile.mkdtemp(prefix="flashweir-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.chown(folder, USER)
+    data = folder / "cluster"
     words = ("-D", data, "-U", USER, "-A", "trust", "--data-checksums", "--wal-segsize=1", "--no-sync", "--locale=C")
     made = run("initdb", *words, "-E", "UTF8")
     if made.returncode:
@@ -237,12 +241,12 @@ def _template() -> tempfile.TemporaryDirectory[str]:
     with server(data, fsync="off") as folder, Client(folder) as client:
         client.ask(TABLES)
         client.ask("INSERT INTO tallies SELECT client, 0, 0 FROM generate_series(0, 9) client")
-    return kept
+    return data
 
 
 def make(place: Path) -> None:
     """Copies a new cluster onto a disk."""
-    subprocess.run(["cp", "-a", Path(_template().name) / "cluster", place / "cluster"], check=True, timeout=_LIMIT_S)  # noqa: S603, S607
+    subprocess.run(["cp", "-a", _template(), place / "cluster"], check=True, timeout=_LIMIT_S)  # noqa: S603, S607
 
 
 def body_of(number: int) -> str:
@@ -256,10 +260,10 @@ def commit_until_gone(place: Path) -> None:
     def commit(folder: Path, client_number: int) -> None:
         with contextlib.suppress(Gone), Client(folder) as client:
             for number in range(client_number + 1, 1_000_000, CLIENTS):
-                client.ask(
-                    f"INSERT INTO rows VALUES ({number}, {client_number}, '\\x{body_of(number)}');"
-                    f"UPDATE tallies SET total = total + 1, last = {number} WHERE client = {client_number}"
-                )
+                row = f"{number}, {client_number}, '\\x{body_of(number)}'"
+                tally = f"total = total + 1, last = {number} WHERE client = {client_number}"
+                # Numbers and digits of its own.
+                client.ask(f"INSERT INTO rows VALUES ({row}); UPDATE tallies SET {tally}")  # noqa: S608
                 # One write, so that lines of several threads don't mix.
                 os.write(1, f"{number}\n".encode())
 
@@ -294,9 +298,9 @@ def fill(place: Path, rows: int, body: int) -> None:
     """Makes a cluster with a table of so many rows of so many bytes."""
     make(place)
     with server(place / "cluster", **LOADED) as folder, Client(folder) as client:
-        client.ask("CREATE TABLE loaded (number bigint PRIMARY KEY, body bytea STORAGE PLAIN NOT NULL)")
+        client.ask("CREATE TABLE loaded (number bigint PRIMARY KEY, body bytea NOT NULL)")
         zeroes = f"decode(repeat('00', {body}), 'hex')"
-        client.ask(f"INSERT INTO loaded SELECT number, {zeroes} FROM generate_series(0, {rows - 1}) number")
+        client.ask(f"INSERT INTO loaded SELECT number, {zeroes} FROM generate_series(0, {rows - 1}) number")  # noqa: S608
         client.ask("VACUUM (FREEZE, ANALYZE) loaded")
 
 
@@ -304,6 +308,8 @@ def transact(place: Path, transactions: Iterable[tuple[list[tuple[int, bytes]], 
     """Commits transactions, each of rows to change, a row to read, and a row to add. Ends without a checkpoint."""
     with server(place / "cluster", signal.SIGQUIT, **LOADED) as folder, Client(folder) as client:
         for changed, read, (added, body) in transactions:
-            words = [f"UPDATE loaded SET body = '\\x{new.hex()}' WHERE number = {row}" for row, new in changed]
-            words += [f"SELECT body FROM loaded WHERE number = {read}"]
-            client.ask(";".join([*words, f"INSERT INTO loaded VALUES ({added}, '\\x{body.hex()}')"]))
+            # Numbers and digits of its own.
+            words = [f"UPDATE loaded SET body = '\\x{new.hex()}' WHERE number = {row}" for row, new in changed]  # noqa: S608
+            words += [f"SELECT body FROM loaded WHERE number = {read}"]  # noqa: S608
+            words += [f"INSERT INTO loaded VALUES ({added}, '\\x{body.hex()}')"]  # noqa: S608
+            client.ask(";".join(words))

@@ -54,6 +54,8 @@ def lines_until(machine: Machine, end: float) -> Iterator[str]:
             return
         if ENDED in line:
             return
+        # Without colours and the moves of the cursor.
+        line = re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", line)
         print(line, file=sys.stderr, flush=True)
         yield line
 
@@ -120,8 +122,7 @@ def ran(suite: str, given: argparse.Namespace, boot: tuple[Path, Path], source: 
         machine.run(f"mkdir -p {source} && mount /dev/vdb {source}")
         end = time.monotonic() + 60 * given.minutes
         outcomes = xfstests(machine, source, given.on, end) if suite == "xfstests" else blktests(machine, source, end)
-        found = list(outcomes)
-    return found
+        return list(outcomes)
 
 
 def summary(suite: str, found: list[tuple[str, str, str]]) -> str:
