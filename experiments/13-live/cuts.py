@@ -10,11 +10,9 @@ its own, or not on one that does not.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import random
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import postgres
+import workloads
 from disks import FILE_SYSTEMS, Disk, disk_of, missing
 
 import flashweir
@@ -48,7 +48,8 @@ DRIVES: dict[str, tuple[dict[str, object], dict[str, bool]]] = {
     "reordering": ({"buffer.replacement": "lru"}, {"ignore_flush": True}),
 }
 WRONG = ("lying", "reordering")
-WORKLOADS = ("files", "sqlite-wal", "sqlite-rollback")
+# Of drives that must be larger than the file system alone needs.
+CAPACITIES = {("ext4", "postgres"): "192MiB"}
 # More than the write buffer.
 BALLAST_BYTES = 8 << 20
 _LIMIT_S = 120
@@ -68,84 +69,24 @@ class Turn:
     copying: float = 0.0
 
 
-def body_of(name: str) -> bytes:
-    """The bytes of a file, which follow from its name: 1 to 20 blocks."""
-    seed = hashlib.sha256(name.encode()).digest()
-    return seed * (128 * (1 + seed[0] % 20))
-
-
-def write_files(place: Path) -> None:
-    """Makes files and replaces files, each with fsync of file and folder, and prints what is acknowledged."""
-    folder = os.open(place, os.O_RDONLY)
-    for number in range(1_000_000):
-        name = f"replaced-{number % 7}" if number % 3 == 0 else f"file-{number}"
-        version = f"{name} {number}"
-        part = place / "part"
-        with part.open("wb") as file:
-            file.write(version.encode().ljust(64) + body_of(version))
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(place / name)
-        os.fsync(folder)
-        print(version, flush=True)
-
-
-def write_rows(place: Path, journal: str) -> None:
-    """Commits rows, and prints the number of each once it is acknowledged."""
-    database = sqlite3.connect(place / "database", isolation_level=None)
-    # Without shared memory, which would end the process with a signal once the disk is gone.
-    database.execute("PRAGMA locking_mode=EXCLUSIVE")
-    database.execute(f"PRAGMA journal_mode={journal}")
-    database.execute("PRAGMA synchronous=FULL")
-    database.execute("CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, body BLOB)")
-    for number in range(1, 1_000_000):
-        database.execute("INSERT INTO rows VALUES (?, ?)", (number, body_of(str(number))[:3000]))
-        print(number, flush=True)
-
-
-def check_files(place: Path, promised: list[str]) -> list[str]:
-    """Files that are not what was acknowledged, or something later."""
-    last = {line.split()[0]: int(line.split()[1]) for line in promised}
-    broken = []
-    for name, number in last.items():
-        path = place / name
-        if not path.exists():
-            broken.append(f"{name}: acknowledged, and not there")
-            continue
-        found = path.read_bytes()
-        version = found[:64].decode(errors="replace").rstrip()
-        if found[64:] != body_of(version):
-            broken.append(f"{name}: not whole")
-        elif int(version.split()[1]) < number:
-            broken.append(f"{name}: older than acknowledged")
-    return broken
-
-
-def check_rows(place: Path, promised: list[str]) -> list[str]:
-    """Faults of the database: those of its own check, and rows that were acknowledged and are not there."""
-    try:
-        database = sqlite3.connect(place / "database")
-        (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-        rows = dict(database.execute("SELECT number, body FROM rows").fetchall())
-        database.close()
-    except sqlite3.Error as error:
-        return [f"SQLite: {error}"] if promised else []
-    broken = [] if verdict == "ok" else [f"SQLite: {verdict}"]
-    numbers = map(int, promised)
-    return broken + [f"row {n}: lost" for n in numbers if rows.get(n) != body_of(str(n))[:3000]]
-
-
 def write_until_cut(workload: str, disk: Disk, live: flashweir.LiveDrive, draw: random.Random) -> list[str]:
     """Runs the workload until power fails; what it was promised."""
     place = disk.mount()
+    if workload == "postgres":
+        postgres.make(place)
     # Pushes what mkfs wrote out of the write buffer, so that a drive that lies is one that lies about the workload.
     (place / "ballast").write_bytes(bytes(BALLAST_BYTES))
     os.sync()
-    words = [sys.executable, __file__, "--writer", workload, str(place)]
+    words = [sys.executable, workloads.__file__, "write", workload, str(place)]
     with tempfile.TemporaryFile("w+") as lines:
         writer = subprocess.Popen(words, stdout=lines, stderr=subprocess.DEVNULL)  # noqa: S603
         end = time.monotonic() + _LIMIT_S
         way = draw.choice(("flushes", "time", "now"))
+        # A server that starts has promised nothing yet.
+        while (way == "now" or workload == "postgres") and not os.fstat(lines.fileno()).st_size:
+            if time.monotonic() > end or writer.poll() is not None:
+                break
+            time.sleep(0.01)
         if way == "flushes":
             live.control("power-cut", {"after_flushes": draw.randrange(5, 150)})
         elif way == "time":
@@ -156,14 +97,12 @@ def write_until_cut(workload: str, disk: Disk, live: flashweir.LiveDrive, draw: 
             while not live.control("status")["power_cuts"] and time.monotonic() < end and writer.poll() is None:
                 time.sleep(0.01)
         else:
-            while os.fstat(lines.fileno()).st_size == 0 and time.monotonic() < end:
-                time.sleep(0.01)
             time.sleep(draw.random())
         if not live.control("status")["power_cuts"]:
             live.control("power-cut")
         writer.wait(_LIMIT_S)
         lines.seek(0)
-        return [line.strip() for line in lines.readlines() if line.endswith("\n")]
+        return workloads.whole_lines(lines.read())
 
 
 def dies_ns(live: flashweir.LiveDrive) -> tuple[int, int]:
@@ -177,7 +116,10 @@ def cut(workload: str, folder: Path, draw: random.Random, on: str = "ext4", driv
     """A turn: a file system, the workload, a power cut, and what is there after it."""
     address = f"unix:{folder / 'sock'}"
     settings, options = DRIVES[drive]
-    settings = {**DRIVE, "capacity": FILE_SYSTEMS[on].capacity, **settings}
+    capacity = CAPACITIES.get((on, workload), FILE_SYSTEMS[on].capacity)
+    # For the user that PostgreSQL runs as.
+    folder.chmod(0o711)
+    settings = {**DRIVE, "capacity": capacity, **settings}
     with flashweir.serve(nbd=address, clock="virtual", power_cuts=True, set=settings, **options) as live:  # type: ignore[arg-type]
         with disk_of(folder, live.uri, on) as disk:
             disk.make()
@@ -191,9 +133,8 @@ def cut(workload: str, folder: Path, draw: random.Random, on: str = "ext4", driv
             except RuntimeError as error:
                 turn.broken.append(str(error))
                 return turn
-            check = check_files if workload == "files" else check_rows
             try:
-                turn.broken += check(place, promised)
+                turn.broken += workloads.WORKLOADS[workload][1](place, promised)
             except OSError as error:
                 turn.broken.append(str(error))
             disk.unmount()
@@ -210,36 +151,38 @@ def cuts_of(workload: str, given: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
             turns.append(cut(workload, Path(folder), draw, given.on, given.drive))
             print(json.dumps({"promised": turns[-1].promised, "broken": turns[-1].broken[:2]}), file=sys.stderr)
+    print(row_of(turns, given.on, given.drive, workload), flush=True)
+    return sum(bool(turn.broken) for turn in turns)
+
+
+def row_of(turns: list[Turn], on: str, drive: str, workload: str) -> str:
+    """A row of the table."""
     lost = sum(int(str(turn.report["acknowledged_sectors_lost"])) for turn in turns)
     promised, broken = sum(turn.promised for turn in turns), sum(bool(turn.broken) for turn in turns)
     copying = sum(turn.copying for turn in turns) / len(turns)
-    row = (given.on, given.drive, workload, len(turns), f"{promised:,}", f"{lost:,}", f"{copying:.0%}", broken)
-    print("| " + " | ".join(map(str, row)) + " |", flush=True)
-    return broken
+    row = (on, drive, workload, len(turns), f"{promised:,}", f"{lost:,}", f"{copying:.0%}", broken)
+    return "| " + " | ".join(map(str, row)) + " |"
 
 
 def main() -> None:
     """Cuts, and prints a row of the table for each workload."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="WORKLOAD")
+    options.add_argument("workloads", nargs="*", default=list(workloads.WORKLOADS), metavar="WORKLOAD")
     options.add_argument("--on", choices=FILE_SYSTEMS, default="ext4")
     options.add_argument("--drive", choices=DRIVES, default="volatile")
     options.add_argument("--cuts", type=int, default=20)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--writer", nargs=2, help=argparse.SUPPRESS)
     given = options.parse_args()
-    if given.writer:
-        kind, place = given.writer
-        if kind == "files":
-            write_files(Path(place))
-        else:
-            write_rows(Path(place), "WAL" if kind == "sqlite-wal" else "DELETE")
-        return
     if lacks := missing(given.on):
         print(f"{given.on}: not run: this machine lacks {lacks}")
         return
     print(HEAD)
-    broken = sum([cuts_of(workload, given) for workload in given.workloads])
+    broken = 0
+    for workload in given.workloads:
+        if workload == "postgres" and (lacks := postgres.missing()):
+            print(f"postgres: not run: this machine lacks {lacks}")
+        else:
+            broken += cuts_of(workload, given)
     sys.exit(int((broken > 0) != (given.drive in WRONG)))
 
 

@@ -1,9 +1,9 @@
-"""The same database on four drives, served live: `python databases.py [--transactions N] [DRIVE ...]`.
+"""The same database on four drives, served live: `python databases.py [--engine E] [--transactions N] [DRIVE ...]`.
 
-SQLite (WAL, synchronous=FULL) on ext4 on each drive of drives.toml, with the virtual clock: simulated time passes only
-while a request is outstanding, so the times are those of the drive, whatever this machine does. Each transaction
-changes 4 of 100,000 rows, drawn by a Zipf law, reads one, and adds one. The arrivals are recorded and simulated again:
-the flash operations must be the same.
+SQLite (WAL, synchronous=FULL), or PostgreSQL (`--engine postgres`, fsync), on ext4 on each drive of drives.toml, with
+the virtual clock: simulated time passes only while a request is outstanding, so the times are those of the drive,
+whatever this machine does. Each transaction changes 4 of 100,000 rows, drawn by a Zipf law, reads one, and adds one.
+The arrivals are recorded and simulated again: the flash operations must be the same.
 """
 
 import argparse
@@ -14,9 +14,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import postgres
 from disks import disk_of, missing
 
 import flashweir
@@ -38,20 +40,25 @@ def fill(place: Path) -> None:
     database.close()
 
 
+def drawn(count: int) -> Iterator[tuple[list[tuple[int, bytes]], int, tuple[int, bytes]]]:
+    """So many transactions: rows to change, a row to read, a row to add."""
+    draw = random.Random(1)  # noqa: S311 - nothing to hide
+    for number in range(count):
+        # A Zipf law of exponent 1 by its inverse, spread over the table.
+        rows = [int(ROWS ** draw.random()) * 7919 % ROWS for _ in range(4)]
+        changed = [(row, draw.randbytes(BODY)) for row in rows]
+        yield changed, draw.randrange(ROWS), (ROWS + number, draw.randbytes(BODY))
+
+
 def transact(place: Path, count: int) -> None:
     """So many transactions."""
-    draw = random.Random(1)  # noqa: S311 - nothing to hide
     database = sqlite3.connect(place / "database", isolation_level=None)
     database.execute("PRAGMA synchronous=FULL")
-    for number in range(count):
+    for changed, read, added in drawn(count):
         database.execute("BEGIN IMMEDIATE")
-        for _ in range(4):
-            # A Zipf law of exponent 1 by its inverse, spread over the table.
-            rank = int(ROWS ** draw.random())
-            row = rank * 7919 % ROWS
-            database.execute("UPDATE rows SET body = ? WHERE number = ?", (draw.randbytes(BODY), row))
-        database.execute("SELECT body FROM rows WHERE number = ?", (draw.randrange(ROWS),)).fetchone()
-        database.execute("INSERT INTO rows VALUES (?, ?)", (ROWS + number, draw.randbytes(BODY)))
+        database.executemany("UPDATE rows SET body = ? WHERE number = ?", [(body, row) for row, body in changed])
+        database.execute("SELECT body FROM rows WHERE number = ?", (read,)).fetchone()
+        database.execute("INSERT INTO rows VALUES (?, ?)", added)
         database.execute("COMMIT")
     (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
@@ -59,8 +66,10 @@ def transact(place: Path, count: int) -> None:
     database.close()
 
 
-def measured(drive: dict[str, Any], common: dict[str, Any], transactions: int, folder: Path) -> dict[str, Any]:
+def measured(drive: dict[str, Any], common: dict[str, Any], given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Runs the database on a drive; a row of the table."""
+    transactions = given.transactions
+    folder.chmod(0o711)
     settings = {**common, **drive["set"]}
     trace = folder / "live.parquet"
     served = flashweir.serve(
@@ -76,10 +85,10 @@ def measured(drive: dict[str, Any], common: dict[str, Any], transactions: int, f
         place = disk.mount()
         if drive.get("fill_cache"):
             (place / "ballast").write_bytes(bytes(300 << 20))
-        step(fill.__name__, place)
+        step("fill", given.engine, place)
         os.sync()
         before = live.control("counters")
-        step(transact.__name__, place, transactions)
+        step("transact", given.engine, place, transactions)
         after = live.control("counters")
     again = flashweir.simulate(trace, drive["device"], set=settings)
     flash = {name: again["flash"][name] for name in ("reads", "programs", "erases")}
@@ -111,9 +120,9 @@ def text_of(value: object) -> str:
     return f"{value:,.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def step(name: str, place: Path, *values: int) -> None:
+def step(*words: object) -> None:
     """A step of the database in a process of its own."""
-    words = [sys.executable, __file__, "--step", name, str(place), *map(str, values)]
+    words = (sys.executable, __file__, "--step", *map(str, words))
     subprocess.run(words, check=True, timeout=1800)  # noqa: S603
 
 
@@ -122,22 +131,25 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("drives", nargs="*")
     options.add_argument("--transactions", type=int, default=5000)
+    options.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
     options.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.step:
-        name, place, *values = given.step
-        if name == fill.__name__:
-            fill(Path(place))
-        else:
+        name, engine, place, *values = given.step
+        if name == "fill":
+            fill(Path(place)) if engine == "sqlite" else postgres.fill(Path(place), ROWS, BODY)
+        elif engine == "sqlite":
             transact(Path(place), int(values[0]))
+        else:
+            postgres.transact(Path(place), drawn(int(values[0])))
         return
-    if lacks := missing():
+    if lacks := missing() or (postgres.missing() if given.engine == "postgres" else ""):
         sys.exit(f"not run: this machine lacks {lacks}")
     spec = tomllib.loads(Path(__file__).with_name("drives.toml").read_text(encoding="utf-8"))
     shown = False
     for name in given.drives or spec["drives"]:
         with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
-            row = measured(spec["drives"][name], spec["common"], given.transactions, Path(folder))
+            row = measured(spec["drives"][name], spec["common"], given, Path(folder))
         if not shown:
             print("| " + " | ".join(row) + " |\n" + "|---" * len(row) + "|")
             shown = True

@@ -95,7 +95,7 @@ def kernel(folder: Path) -> tuple[Path, Path]:
     return next((folder / "kernel" / "boot").glob("vmlinuz-*")), next((folder / "kernel" / "lib" / "modules").iterdir())
 
 
-def initramfs(folder: Path, modules: Path) -> tuple[Path, bool]:
+def initramfs(folder: Path, modules: Path, init: str = INIT) -> tuple[Path, bool]:
     """Makes the machine's files. Returns their archive, and whether fio is among them."""
     root = folder / "root"
     for name in ("bin", "modules", "proc", "sys", "dev"):
@@ -114,7 +114,7 @@ def initramfs(folder: Path, modules: Path) -> tuple[Path, bool]:
             place = root / path.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, place)
-    (root / "init").write_text(INIT.replace("MODULES", " ".join(MODULES)), encoding="utf-8")
+    (root / "init").write_text(init.replace("MODULES", " ".join(MODULES)), encoding="utf-8")
     (root / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(root)) for path in [root, *sorted(root.rglob("*"))])
     archive = folder / "initramfs"

@@ -41,13 +41,14 @@ class Lost(Exception):
 class Client:
     """A client of NBD, for one request at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, export: str = "") -> None:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(_LIMIT_S)
         try:
             self.socket.connect(str(path))
             self._take(18)
-            self.socket.sendall(struct.pack(">IQII", 3, 0x49484156454F5054, 1, 0))
+            name = export.encode()
+            self.socket.sendall(struct.pack(">IQII", 3, 0x49484156454F5054, 1, len(name)) + name)
             self._take(10)
         except OSError as error:
             self.socket.close()

@@ -3,6 +3,8 @@
 import importlib
 import random
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -13,7 +15,7 @@ from conftest import ROOT
 @pytest.fixture
 def cuts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "experiments" / "13-live"))
-    for name in ("disks", "cuts"):
+    for name in ("disks", "cuts", "postgres", "workloads"):
         sys.modules.pop(name, None)
     lacks = importlib.import_module("disks").missing()
     if lacks:
@@ -52,3 +54,28 @@ def test_a_drive_that_ignores_flushes_is_found(cuts: ModuleType, tmp_path: Path,
         folder.mkdir()
         found += cuts.cut("files", folder, draw, drive=drive).broken
     assert found
+
+
+@pytest.fixture
+def open_folder(cuts: ModuleType) -> Iterator[Path]:
+    """A folder that PostgreSQL's user can reach, where this machine has PostgreSQL."""
+    if lacks := cuts.postgres.missing():
+        pytest.skip(f"not run: this machine lacks {lacks}")
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("drive", ["volatile", "protected"])
+def test_postgresql_recovers_what_it_acknowledged(cuts: ModuleType, open_folder: Path, drive: str) -> None:
+    turn = cuts.cut("postgres", open_folder, random.Random(5), drive=drive)  # noqa: S311 - nothing to hide
+    assert turn.broken == []
+    assert turn.promised > 0
+    assert turn.report["flushed_sectors_lost"] == 0
+
+
+@pytest.mark.alone
+def test_postgresql_on_a_drive_that_ignores_flushes_is_found(cuts: ModuleType, open_folder: Path) -> None:
+    turn = cuts.cut("postgres", open_folder, random.Random(6), drive="lying")  # noqa: S311 - nothing to hide
+    assert turn.promised > 0
+    assert turn.broken
