@@ -78,7 +78,13 @@ def keys(drive: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[str]:
     for table, values in drive.items():
         if isinstance(values, Mapping):
             yield f"\n[{table}]"
-            yield from (line(f"{table}.{key}", key, value, sources) for key, value in values.items())
+            own = {key: value for key, value in values.items() if has_effect(key, values)}
+            yield from (line(f"{table}.{key}", key, value, sources) for key, value in own.items())
+
+
+def has_effect(key: str, table: Mapping[str, Any]) -> bool:
+    """False for `sched.preempt_gc` of a drive that suspends: reads get in between the copies of a collection anyway."""
+    return key != "preempt_gc" or table["kind"] != "suspend"
 
 
 def line(path: str, key: str, value: object, sources: Mapping[str, Mapping[str, Any]]) -> str:
