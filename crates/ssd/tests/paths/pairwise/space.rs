@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashweir_ssd::config::layers::{Ineffective, settle, to_value};
 use flashweir_ssd::{Config, ConfigError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::factors::{BASE, Factor};
 
@@ -37,8 +37,12 @@ const SHAPE: [&str; 5] = ["chips", "planes", "dies", "units", "planes_bound"];
 pub(super) struct Space {
     pub(super) factors: Vec<Factor>,
     base: Value,
+    /// The sections of the base that differ from the default.
+    changed: BTreeSet<&'static str>,
     /// By factor and value: the value in a configuration.
     values: Vec<Vec<Value>>,
+    /// By factor: the number of the value that the base has.
+    of_base: Vec<Option<usize>>,
     /// By factor: the factor and value without which it does not exist.
     owners: Vec<Option<(usize, usize)>>,
     /// By text of a refusal or of a note: the factors that it names.
@@ -60,6 +64,11 @@ struct Conflict {
 fn parse(text: &str) -> Value {
     let number = serde_json::from_str::<Value>(text).ok();
     number.filter(|value| value.is_number() || value.is_boolean()).unwrap_or_else(|| text.into())
+}
+
+/// The section that a dotted key belongs to.
+fn section_of(key: &str) -> &str {
+    key.split_once('.').map_or(key, |(section, _)| section)
 }
 
 fn put(table: &mut Value, key: &str, value: Value) {
@@ -91,6 +100,7 @@ impl Space {
         for (key, value) in BASE {
             put(&mut base, key, parse(value));
         }
+        let changed = BASE.into_iter().map(|(key, _)| section_of(key)).chain(["engine"]).collect();
         let owner = |factor: &Factor| {
             let (name, choice) = factor.key.acts_with.as_ref()?;
             let owner = factors.iter().position(|other| other.key.name == *name).expect("a policy");
@@ -111,14 +121,23 @@ impl Space {
             };
             factor.values.iter().map(of).collect()
         });
-        let values = values.collect();
+        let values: Vec<Vec<Value>> = values.collect();
+        let of_base = factors.iter().zip(&values).map(|(factor, values)| {
+            values.iter().position(|value| get(&base, &factor.key.name) == Some(value))
+        });
+        let of_base = of_base.collect();
         let (named, gave_up, so_far) = (RefCell::default(), Cell::default(), RefCell::default());
-        Self { factors, base, values, owners, named, gave_up, so_far }
+        Self { factors, base, changed, values, of_base, owners, named, gave_up, so_far }
     }
 
     /// True if the factor exists on the drive.
     pub(super) fn exists(&self, row: &Row, factor: usize) -> bool {
         self.owners[factor].is_none_or(|(owner, choice)| row[owner] == choice)
+    }
+
+    /// True if the factor and all its owners exist on the drive.
+    fn is_there(&self, row: &Row, factor: usize) -> bool {
+        self.exists(row, factor) && self.owners[factor].is_none_or(|(owner, _)| self.is_there(row, owner))
     }
 
     /// Settings of a drive, as on the command line.
@@ -135,21 +154,42 @@ impl Space {
         fixed.into_iter().chain(own).collect()
     }
 
-    /// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
-    fn settled(&self, row: &Row) -> Result<(Vec<bool>, Vec<Ineffective>), ConfigError> {
-        let mut table = self.base.clone();
-        for (factor, value) in row.iter().enumerate().filter(|(factor, _)| self.exists(row, *factor)) {
-            put(&mut table, &self.factors[factor].key.name, self.values[factor][*value].clone());
-        }
-        for policy in ["ftl.classifier", "ftl.separate", "nand.programs"] {
-            let value = get(&table, policy).and_then(Value::as_str).unwrap_or_default().to_owned();
-            for (key, value) in companions(policy, &value) {
-                put(&mut table, key, parse(value));
+    /// The configuration of a row, read from the sections that differ from the default: all of them take several times as long.
+    fn config(&self, row: &Row) -> Config {
+        let differs = |(factor, value): &(usize, usize)| {
+            self.of_base[*factor] != Some(*value) && self.exists(row, *factor)
+        };
+        let chosen = row.iter().copied().enumerate().filter(differs);
+        let chosen: Vec<_> = chosen.map(|(factor, value)| (&self.factors[factor], factor, value)).collect();
+        let companions =
+            chosen.iter().flat_map(|(factor, _, value)| companions(&factor.key.name, &factor.values[*value]));
+        let companions: Vec<_> = companions.collect();
+        let keys = chosen.iter().map(|(factor, ..)| factor.key.name.as_str());
+        let keys = keys.chain(companions.iter().map(|(key, _)| *key));
+        let mut table = Map::new();
+        for section in keys.map(section_of).chain(self.changed.iter().copied()) {
+            if !table.contains_key(section) {
+                table.insert(section.into(), self.base[section].clone());
             }
         }
-        let config = serde_json::from_value(table).expect("each value was read before");
-        let (config, notes) = settle(config)?;
-        let config = to_value(&config);
+        let mut table = Value::Object(table);
+        for (factor, number, value) in chosen {
+            put(&mut table, &factor.key.name, self.values[number][value].clone());
+        }
+        for (key, value) in companions {
+            put(&mut table, key, parse(value));
+        }
+        serde_json::from_value(table).expect("each value was read before")
+    }
+
+    /// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
+    fn settled(&self, row: &Row) -> Result<(Vec<bool>, Vec<Ineffective>), ConfigError> {
+        let config = self.config(row);
+        let (settled, notes) = settle(config.clone())?;
+        if settled == config {
+            return Ok(((0..row.len()).map(|factor| self.is_there(row, factor)).collect(), notes));
+        }
+        let config = to_value(&settled);
         let stands = |(factor, value): (usize, &usize)| {
             self.exists(row, factor)
                 && get(&config, &self.factors[factor].key.name) == Some(&self.values[factor][*value])
