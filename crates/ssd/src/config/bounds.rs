@@ -27,11 +27,8 @@ pub(super) fn check_key(
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     let changed = sections::changed(config);
     let mut table = sections::table(config, &changed);
-    let is_of = |key: &str, section: &str| {
-        key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     for (key, range) in keys::keys().iter().filter_map(|key| Some((key, key.range.as_ref()?))) {
-        if !changed.iter().any(|section| is_of(&key.name, section)) {
+        if !changed.contains(&sections::section_of(&key.name)) {
             continue;
         }
         if let Some(value) = locate(&mut table, &key.name).filter(|value| !range.holds_value(value)) {
