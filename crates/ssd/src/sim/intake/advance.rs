@@ -1,4 +1,4 @@
-//! What happens in the array, up to a time, or until there is a place for a request; and what goes on then.
+//! Advances: lets events happen up to a time, or until there is a place for a request, and takes up commands that have ended.
 
 use flashweir_trace::Request;
 
