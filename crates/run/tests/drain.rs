@@ -173,3 +173,43 @@ fn a_stepped_drive_is_drained_when_it_is_finished() {
     assert_eq!(number(&after, "/write_amplification"), 1.0);
     assert!(number(&after, "/drain/time_s") > 0.0);
 }
+
+/// Without coalescing a page waits in several versions; all of those that a TRIM finds waiting count, also at a planner's channels.
+#[test]
+fn versions_that_a_trim_finds_waiting_count_each() {
+    let managed = [("gc.planner", "cycle-filling"), ("buffer.bytes", "0")];
+    let buffered = [("buffer.coalesce", "false"), ("gc.planner", "none")];
+    for settings in [&managed[..], &buffered] {
+        let more = [("op_ratio", "0.5"), ("precondition", "full"), ("host.mode", "open")];
+        let settings: Vec<_> = more.iter().chain(settings).copied().collect();
+        let workload = "random:span=512KiB,size=16KiB,count=2000,write=0.9,trim=0.1,rate=4000";
+        let result = run(&spec(&[workload], &settings));
+        let page = 4096.0;
+        let gone = number(&result, "/counters/trimmed_pages") + number(&result, "/counters/coalesced_pages");
+        let written = number(&result, "/counters/bytes/write") / page;
+        let programmed = number(&result, "/flash/host/programs");
+        assert!(programmed < written, "some are trimmed while they wait");
+        // What was on flash counts as trimmed, too.
+        assert!(programmed + gone >= written, "{settings:?}: {programmed} + {gone} < {written}");
+    }
+}
+
+/// A version that waits where its data block has no unit yet, and a newer one that comes when it has.
+#[test]
+fn versions_of_a_page_leave_in_their_order_though_its_data_block_gets_its_unit_in_between() {
+    let settings = [
+        ("capacity", "10MiB"),
+        ("channels", "4"),
+        ("pages_per_block", "8"),
+        ("op_ratio", "0.3"),
+        ("alloc.kind", "dynamic"),
+        ("gc.planner", "super-data-block"),
+        ("buffer.replacement", "fab"),
+        ("buffer.coalesce", "false"),
+    ];
+    for kind in ["bast", "fast", "log-block"] {
+        let settings: Vec<_> = settings.into_iter().chain([("ftl.kind", kind)]).collect();
+        let result = run(&spec(&["random:span=2560KiB,size=16KiB,count=1000,write=0.9,rate=500"], &settings));
+        assert!(number(&result, "/flash/host/programs") > 0.0);
+    }
+}

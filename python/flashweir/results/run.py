@@ -135,7 +135,7 @@ class Run(Section):
         float | None,
         Field(
             "bytes programmed into flash, the drain included, for each byte that the host wrote; below 1 only by what"
-            " coalesced in the buffer or was trimmed there; null where it wrote none"
+            " coalesced or was trimmed while it waited in the buffer or for a planner; null where it wrote none"
         ),
     ]
     flash: Annotated[drive.Flash, Field("flash operations, for all purposes and for each")]

@@ -241,15 +241,15 @@ impl WriteBuffer {
             return None;
         }
         let mut incoming = *incoming;
-        let Incoming { lpn, first, end, place, .. } = incoming;
+        let Incoming { lpn, first, end, .. } = incoming;
         let own = SectorMask::range(first, end);
         let mut mask = own;
         let older = self.by_lpn.get(lpn).filter(|older| !self.entries[*older as usize].in_flight);
         if let Some(older) = older {
             let older = &self.entries[older as usize];
             mask.add(&older.mask);
-            // Another tenant's, perhaps: versions of a page leave in their order.
-            incoming.queue = older.queue;
+            // Another tenant's, perhaps, or of a unit that was not known yet: versions of a page leave in their order.
+            (incoming.queue, incoming.place) = (older.queue, older.place);
         }
         let older_from = older.map(|older| (older, self.entries[older as usize].sequence));
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -260,7 +260,8 @@ impl WriteBuffer {
         self.used += 1;
         self.live.push(slot);
         self.by_lpn.insert(lpn, slot);
-        self.queues[incoming.queue as usize].push(Waiter { slot, sequence: self.next_sequence, place });
+        let waiter = Waiter { slot, sequence: self.next_sequence, place: incoming.place };
+        self.queues[incoming.queue as usize].push(waiter);
         self.waiting += 1;
         self.next_sequence += 1;
         Some((slot, older))

@@ -181,7 +181,7 @@ pub struct Counters {
     pub buffer_hits: u64,
     /// Page writes that joined one already waiting in the write buffer.
     pub coalesced: u64,
-    /// Pages with data, on flash or in the write buffer, that were trimmed.
+    /// Pages with data that were trimmed: on flash, or in the write buffer, where each version that waited counts.
     pub trimmed_pages: u64,
     /// Pages that collections moved without the bus; they are among `gc`.
     pub copybacks: u64,

@@ -280,7 +280,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 buffer.start(queue, exclusive);
                 next = if sent < per_page { buffer.next_in_page(queue, first) } else { None };
             }
-            if !self.programs.is_empty() {
+            // Pages behind the data of a zone, which a finish programs, wait for none.
+            if !self.programs.is_empty() && self.core.unit_of(part.lpn).is_some() {
                 self.note_die(slot, unit);
             }
             if A::Probe::ON {

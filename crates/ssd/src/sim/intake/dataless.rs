@@ -43,12 +43,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let page_sectors = self.core.page_sectors.get() as u32;
         let now = self.array.now_ns();
         for part in self.core.parts(request) {
-            let mut was_buffered = self.core.let_go(part.lpn);
+            let mut waiting = u64::from(self.core.let_go(part.lpn));
             while part.end - part.first == page_sectors
                 && let Some(buffer) = &mut self.buffer
                 && let Some((slot, entry)) = buffer.forget(part.lpn)
             {
-                was_buffered = true;
+                waiting += 1;
                 if self.is_buffered {
                     self.array.probe().dirty_pages(now, entry.channel, -1);
                 }
@@ -59,7 +59,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 }
             }
             let was_mapped = self.trim_page(tag, part)?;
-            self.core.counters.trimmed_pages += u64::from(was_buffered || was_mapped);
+            self.core.counters.trimmed_pages += waiting.max(was_mapped.into());
         }
         Ok(())
     }
