@@ -74,6 +74,20 @@ def test_outcomes_of_test_suites_are_read_from_their_lines(live: SimpleNamespace
     assert {line: outcome and outcome[1] for line, outcome in found.items()} == lines
 
 
+def test_blktests_give_the_reason_of_a_test_that_did_not_apply_on_the_next_line(live: SimpleNamespace) -> None:
+    lines = [
+        "block/003 => nbd0 (discard sizes)               ",
+        "\x1b[1Ablock/003 => nbd0 (discard sizes)       [\x1b[32mpassed\x1b[m\x0f]",
+        "    runtime      ...  18.312s",
+        "block/005 => nbd0 (switch schedulers)           [\x1b[31mfailed\x1b[m\x0f]",
+        "block/011 => nbd0 (disable PCI device)          [\x1b[33mnot run\x1b[m\x0f]",
+        "    command setpci is not available",
+    ]
+    found = list(live.suites.of_blktests(live.suites.shown(lines)))
+    assert [one[:2] for one in found] == [("block/003", "passed"), ("block/005", "failed"), ("block/011", "not run")]
+    assert found[2][2] == "command setpci is not available"
+
+
 def test_latencies_between_two_samples_are_those_of_the_reads_between(live: SimpleNamespace) -> None:
     def state(time_s: float, reads: list[list[int]], late: int) -> tuple[dict[str, object], dict[str, object]]:
         sample = {"time_s": time_s, "written_bytes": 0, "programmed_bytes": 0}
