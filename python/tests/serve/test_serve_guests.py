@@ -15,7 +15,19 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from conftest import ROOT
 
-MODULES = ("cuts", "debian", "disks", "guest", "guest_cuts", "kills", "machine", "postgres", "suites", "tenants")
+MODULES = (
+    "cuts",
+    "debian",
+    "disks",
+    "guest",
+    "guest_cuts",
+    "kills",
+    "machine",
+    "postgres",
+    "suites",
+    "tenants",
+    "workloads",
+)
 # A machine of which only the serial line is simulated.
 SHELL = """\
 #!/bin/sh
@@ -32,7 +44,7 @@ done
 def live(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The modules of the experiment."""
     monkeypatch.syspath_prepend(str(ROOT / "experiments" / "13-live"))
-    for name in (*MODULES, "workloads"):
+    for name in MODULES:
         sys.modules.pop(name, None)
     return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULES})
 
@@ -98,6 +110,14 @@ def test_latencies_between_two_samples_are_those_of_the_reads_between(live: Simp
     assert (found["reads"], found["reads/s"], found["late"]) == (100, 50, 0.1)
     assert (found["p50"], found["p99"], found["p999"]) == (2, 2, 9)
     assert live.tenants.quantile(Counter({5000: 1}), 0.5) == 5
+
+
+def test_the_check_of_a_database_without_its_table_keeps_no_file_open(live: SimpleNamespace, tmp_path: Path) -> None:
+    (tmp_path / "database").write_bytes(b"")
+    assert live.workloads.check_rows(tmp_path, ["1"]) == ["SQLite: no such table: rows"]
+    assert live.workloads.check_rows(tmp_path, []) == []
+    held = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.exists()]
+    assert str(tmp_path / "database") not in held
 
 
 @pytest.mark.alone
