@@ -201,6 +201,37 @@ live-fio gib="10" connections="4": build-release
 live-guest accel="tcg": build-release
     python experiments/13-live/guest.py --accel {{ accel }}
 
+# Cuts the power under PostgreSQL, on drives that keep their promise and on two that do not (half an hour, root)
+live-postgres scale="10": build-release
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd experiments/13-live
+    python cuts.py --drive volatile --cuts $(({{ scale }} * 6)) --seed 21 postgres
+    for drive in protected collecting; do python cuts.py --drive $drive --cuts $(({{ scale }} * 3)) --seed 21 postgres; done
+    python cuts.py --drive folding --cuts $(({{ scale }} * 2)) --seed 21 postgres
+    for drive in lying reordering; do python cuts.py --drive $drive --cuts {{ scale }} --seed 21 postgres; done
+
+# A Debian made by mmdebstrap boots from a served drive in QEMU, twice; ROOT keeps its files for the next recipes (root)
+live-debian root="target/debian" accel="tcg": build-release
+    python experiments/13-live/debian.py --root {{ root }} --accel {{ accel }}
+
+# Cuts the power under f2fs in a virtual machine, CUTS times a drive (a third on those that lie), over its kernel's nbd (root)
+live-f2fs cuts="30" root="target/debian": build-release
+    #!/usr/bin/env bash
+    set -euo pipefail
+    for drive in volatile protected collecting; do
+        python experiments/13-live/guest_cuts.py --root {{ root }} --drive $drive --cuts {{ cuts }} --seed 31
+    done
+    python experiments/13-live/guest_cuts.py --root {{ root }} --drive lying --cuts $(({{ cuts }} / 3)) --seed 31
+
+# Two virtual machines on one drive: reads of the first while the second writes, with shared channels and with its own
+live-tenants seconds="100" dilate="1000": build-release
+    python experiments/13-live/tenants.py --seconds {{ seconds }} --dilate {{ dilate }}
+
+# xfstests and blktests, built in the folders given by --xfstests and --blktests, over the kernel's nbd in QEMU (root)
+live-suites *options: build-release
+    python experiments/13-live/suites.py --root target/debian {{ options }}
+
 # The documentation site, in target/site: figures drawn by commands, generated pages, links checked (needs `just build`)
 docs:
     pip install --quiet --disable-pip-version-check "furo>=2025.9" "myst-parser>=5" "sphinx>=9" "sphinx-copybutton>=0.5"

@@ -45,8 +45,7 @@ def drawn(count: int) -> Iterator[tuple[list[tuple[int, bytes]], int, tuple[int,
     draw = random.Random(1)  # noqa: S311 - nothing to hide
     for number in range(count):
         # A Zipf law of exponent 1 by its inverse, spread over the table.
-        rows = [int(ROWS ** draw.random()) * 7919 % ROWS for _ in range(4)]
-        changed = [(row, draw.randbytes(BODY)) for row in rows]
+        changed = [(int(ROWS ** draw.random()) * 7919 % ROWS, draw.randbytes(BODY)) for _ in range(4)]
         yield changed, draw.randrange(ROWS), (ROWS + number, draw.randbytes(BODY))
 
 
@@ -122,8 +121,7 @@ def text_of(value: object) -> str:
 
 def step(*words: object) -> None:
     """A step of the database in a process of its own."""
-    words = (sys.executable, __file__, "--step", *map(str, words))
-    subprocess.run(words, check=True, timeout=1800)  # noqa: S603
+    subprocess.run([sys.executable, __file__, "--step", *map(str, words)], check=True, timeout=1800)  # noqa: S603
 
 
 def main() -> None:

@@ -67,9 +67,9 @@ echo "GUEST booted $(cut -d' ' -f1 /proc/uptime) s"
 echo "GUEST root $(findmnt -n -o SOURCE,FSTYPE /)"
 echo "GUEST units $(systemctl --failed --no-legend | wc -l) failed"
 dpkg --verify libc6 coreutils systemd perl-base > /tmp/verified && echo "GUEST files $(wc -l < /tmp/verified) differ"
-[ -e /root/kept ] && echo "GUEST kept $(sha256sum /root/kept | cut -d' ' -f1)"
-dd if=/dev/urandom of=/root/kept bs=1M count=8 conv=fsync 2>/dev/null
-echo "GUEST wrote $(sha256sum /root/kept | cut -d' ' -f1)"
+[ -e /var/kept ] && echo "GUEST kept $(sha256sum /var/kept | cut -d' ' -f1)"
+dd if=/dev/urandom of=/var/kept bs=1M count=8 conv=fsync 2>/dev/null
+echo "GUEST wrote $(sha256sum /var/kept | cut -d' ' -f1)"
 echo "GUEST ended now"
 systemctl poweroff --no-block
 """

@@ -111,10 +111,11 @@ class Disk:
             raise RuntimeError(f"{self.file_system.make[0]}: {made.stderr.strip() or made.stdout.strip()}")
 
     def check(self) -> str:
-        """Checks its file system, which is not mounted, without a change. The first line of a fault, or nothing."""
+        """Checks its file system, which is not mounted, without a change. A line of a fault, or nothing."""
         checked = tool(*self.file_system.check, self.device, fails=True)
         lines = (checked.stdout + checked.stderr).strip().splitlines()
-        return f"{self.file_system.check[0]}: {lines[0] if lines else ''}" if checked.returncode else ""
+        first = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+        return f"{self.file_system.check[0]}: {first}" if checked.returncode else ""
 
     def mount(self) -> Path:
         """Mounts its file system; the journal is replayed.

@@ -23,8 +23,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 # PostgreSQL refuses to run as root.
@@ -185,7 +186,9 @@ def _row(body: bytes) -> list[str]:
 
 
 @contextlib.contextmanager
-def server(data: Path, stop: signal.Signals = signal.SIGINT, **settings: str) -> Iterator[Path]:
+def server(
+    data: Path, stop: signal.Signals = signal.SIGINT, settings: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Path]:
     """Runs the server until the end of the block, once it takes clients. Gives the folder of its socket.
 
     `stop` ends it: SIGINT with a checkpoint, SIGQUIT without.
@@ -238,7 +241,7 @@ def _template() -> Path:
     made = run("initdb", *words, "-E", "UTF8")
     if made.returncode:
         raise RuntimeError(f"initdb: {made.stderr.strip()}")
-    with server(data, fsync="off") as folder, Client(folder) as client:
+    with server(data, settings={"fsync": "off"}) as folder, Client(folder) as client:
         client.ask(TABLES)
         client.ask("INSERT INTO tallies SELECT client, 0, 0 FROM generate_series(0, 9) client")
     return data
@@ -297,7 +300,7 @@ def faults(place: Path, promised: list[str]) -> list[str]:
 def fill(place: Path, rows: int, body: int) -> None:
     """Makes a cluster with a table of so many rows of so many bytes."""
     make(place)
-    with server(place / "cluster", **LOADED) as folder, Client(folder) as client:
+    with server(place / "cluster", settings=LOADED) as folder, Client(folder) as client:
         client.ask("CREATE TABLE loaded (number bigint PRIMARY KEY, body bytea NOT NULL)")
         zeroes = f"decode(repeat('00', {body}), 'hex')"
         client.ask(f"INSERT INTO loaded SELECT number, {zeroes} FROM generate_series(0, {rows - 1}) number")  # noqa: S608
@@ -306,7 +309,7 @@ def fill(place: Path, rows: int, body: int) -> None:
 
 def transact(place: Path, transactions: Iterable[tuple[list[tuple[int, bytes]], int, tuple[int, bytes]]]) -> None:
     """Commits transactions, each of rows to change, a row to read, and a row to add. Ends without a checkpoint."""
-    with server(place / "cluster", signal.SIGQUIT, **LOADED) as folder, Client(folder) as client:
+    with server(place / "cluster", signal.SIGQUIT, LOADED) as folder, Client(folder) as client:
         for changed, read, (added, body) in transactions:
             # Numbers and digits of its own.
             words = [f"UPDATE loaded SET body = '\\x{new.hex()}' WHERE number = {row}" for row, new in changed]  # noqa: S608

@@ -48,7 +48,7 @@ NAMES = ("reader", "writer")
 HEAD = """\
 | channels | neighbour | reads | reads/s | p50 (us) | p99 (us) | p99.9 (us) | writes (MB/s) | amplification | late |
 |---|---|---|---|---|---|---|---|---|---|"""
-ALLOCATIONS = {"striped": {}, "own channels": {"tenants.channels": "isolated"}}
+ALLOCATIONS: dict[str, dict[str, object]] = {"striped": {}, "own channels": {"tenants.channels": "isolated"}}
 FIO = "/bin/fio --name=v --filename=/dev/vda --direct=1 --ioengine=io_uring --time_based --randrepeat=1 --output=/log"
 READS = f"{FIO} --rw=randread --bs=4k --iodepth=4"
 WRITES = f"{FIO} --rw=randwrite --bs=16k --iodepth=8"

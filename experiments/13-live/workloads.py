@@ -8,6 +8,7 @@ these lines and prints a JSON list of faults. It needs nothing but Python, so th
 `postgres` needs PostgreSQL, too.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -90,10 +91,10 @@ def check_files(place: Path, promised: list[str]) -> list[str]:
 def check_rows(place: Path, promised: list[str]) -> list[str]:
     """Faults of the database: those of its own check, and rows that were acknowledged and are not there."""
     try:
-        database = sqlite3.connect(place / "database")
-        (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-        rows = dict(database.execute("SELECT number, body FROM rows").fetchall())
-        database.close()
+        # Closed after an error, too: an open file would keep the disk busy.
+        with contextlib.closing(sqlite3.connect(place / "database")) as database:
+            (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            rows = dict(database.execute("SELECT number, body FROM rows").fetchall())
     except sqlite3.Error as error:
         return [f"SQLite: {error}"] if promised else []
     broken = [] if verdict == "ok" else [f"SQLite: {verdict}"]

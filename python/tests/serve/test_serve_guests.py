@@ -15,7 +15,19 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from conftest import ROOT
 
-MODULES = ("cuts", "debian", "disks", "guest", "guest_cuts", "kills", "machine", "postgres", "suites", "tenants")
+MODULES = (
+    "cuts",
+    "debian",
+    "disks",
+    "guest",
+    "guest_cuts",
+    "kills",
+    "machine",
+    "postgres",
+    "suites",
+    "tenants",
+    "workloads",
+)
 # A machine of which only the serial line is simulated.
 SHELL = """\
 #!/bin/sh
@@ -32,7 +44,7 @@ done
 def live(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The modules of the experiment."""
     monkeypatch.syspath_prepend(str(ROOT / "experiments" / "13-live"))
-    for name in (*MODULES, "workloads"):
+    for name in MODULES:
         sys.modules.pop(name, None)
     return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULES})
 
@@ -74,6 +86,20 @@ def test_outcomes_of_test_suites_are_read_from_their_lines(live: SimpleNamespace
     assert {line: outcome and outcome[1] for line, outcome in found.items()} == lines
 
 
+def test_blktests_give_the_reason_of_a_test_that_did_not_apply_on_the_next_line(live: SimpleNamespace) -> None:
+    lines = [
+        "block/003 => nbd0 (discard sizes)               ",
+        "\x1b[1Ablock/003 => nbd0 (discard sizes)       [\x1b[32mpassed\x1b[m\x0f]",
+        "    runtime      ...  18.312s",
+        "block/005 => nbd0 (switch schedulers)           [\x1b[31mfailed\x1b[m\x0f]",
+        "block/011 => nbd0 (disable PCI device)          [\x1b[33mnot run\x1b[m\x0f]",
+        "    command setpci is not available",
+    ]
+    found = list(live.suites.of_blktests(live.suites.shown(lines)))
+    assert [one[:2] for one in found] == [("block/003", "passed"), ("block/005", "failed"), ("block/011", "not run")]
+    assert found[2][2] == "command setpci is not available"
+
+
 def test_latencies_between_two_samples_are_those_of_the_reads_between(live: SimpleNamespace) -> None:
     def state(time_s: float, reads: list[list[int]], late: int) -> tuple[dict[str, object], dict[str, object]]:
         sample = {"time_s": time_s, "written_bytes": 0, "programmed_bytes": 0}
@@ -84,6 +110,14 @@ def test_latencies_between_two_samples_are_those_of_the_reads_between(live: Simp
     assert (found["reads"], found["reads/s"], found["late"]) == (100, 50, 0.1)
     assert (found["p50"], found["p99"], found["p999"]) == (2, 2, 9)
     assert live.tenants.quantile(Counter({5000: 1}), 0.5) == 5
+
+
+def test_the_check_of_a_database_without_its_table_keeps_no_file_open(live: SimpleNamespace, tmp_path: Path) -> None:
+    (tmp_path / "database").write_bytes(b"")
+    assert live.workloads.check_rows(tmp_path, ["1"]) == ["SQLite: no such table: rows"]
+    assert live.workloads.check_rows(tmp_path, []) == []
+    held = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.exists()]
+    assert str(tmp_path / "database") not in held
 
 
 @pytest.mark.alone
