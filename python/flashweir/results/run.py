@@ -138,7 +138,10 @@ class Run(Section):
             " coalesced or was trimmed while it waited in the buffer or for a planner; null where it wrote none"
         ),
     ]
-    flash: Annotated[drive.Flash, Field("flash operations, for all purposes and for each")]
+    flash: Annotated[
+        drive.Flash,
+        Field("flash operations, for all purposes and for each; programs of parity count in `flash.programs` alone"),
+    ]
     drain: Annotated[drive.Drain, Field("work that the write buffer left behind: [below](#the-drain)")]
     mapping: Annotated[drive.Mapping, Field("the map on flash; 0 with other maps")]
     time_share: Annotated[
