@@ -189,7 +189,7 @@ fn versions_that_a_trim_finds_waiting_count_each() {
         let written = number(&result, "/counters/bytes/write") / page;
         let programmed = number(&result, "/flash/host/programs");
         assert!(programmed < written, "some are trimmed while they wait");
-        // What was on flash counts as trimmed, too.
+        // Trimmed are pages on flash, too.
         assert!(programmed + gone >= written, "{settings:?}: {programmed} + {gone} < {written}");
     }
 }

@@ -140,10 +140,7 @@ class Counters(Section):
     unmapped_page_reads: Annotated[int, Field("as `unmapped_reads.pages`", "pages")]
     buffer_hits: Annotated[int, Field("reads of pages in the write buffer or in random write areas", "pages")]
     coalesced_pages: Annotated[int, Field("writes to pages in the write buffer", "pages")]
-    trimmed_pages: Annotated[
-        int,
-        Field("pages trimmed that had data, on flash, or waiting to be written, where each version counts", "pages"),
-    ]
+    trimmed_pages: Annotated[int, Field("trimmed that had data: on flash, or versions that waited for it", "pages")]
     copybacks: Annotated[int, Field("with `gc.copyback`: pages copied within their plane", "pages", optional=True)]
     parity_programs: Annotated[
         int, Field("with `alloc.kind=superblock`: pages of parity that were programmed", "pages", optional=True)
