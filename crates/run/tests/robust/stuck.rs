@@ -1,6 +1,6 @@
 //! No run hangs: not after preconditioning, not at odd sizes, not with the least spare there can be.
 
-use super::{refusal, run};
+use super::{refusal, run, run_with};
 
 /// The least op_ratio that the drive accepts, as its refusal says.
 fn least_op_ratio(settings: &[(&str, &str)]) -> Option<String> {
@@ -166,5 +166,34 @@ fn the_longest_times_and_largest_blocks_fit_the_clock() {
         let settings: Vec<_> = settings.iter().copied().chain([("engine", engine)]).collect();
         let error = refusal(&settings, "random:span=8MiB,size=512,count=400000");
         assert!(error.contains("simulated time passes 146 years"), "{error}");
+    }
+}
+
+/// A plane that shares its pages with others holds old data in a block that is not full, while worn blocks leave it.
+#[test]
+fn where_planes_that_share_their_pages_lose_blocks_and_old_data_is_read() {
+    let ages = [
+        ("ageing.kind", "power-law"),
+        ("ageing.retire", "3"),
+        ("ageing.rated_cycles", "1"),
+        ("ageing.cycles", "2"),
+    ];
+    let drive = [("capacity", "1MiB"), ("channels", "2"), ("planes", "2"), ("pages_per_block", "8")];
+    let (few, many) = (
+        "random:span=512KiB,size=4KiB,count=600,write=0.3",
+        "random:span=1MiB,size=8KiB,count=1500,write=0.85",
+    );
+    for (own, workload) in [
+        (&[("tenants.channels", "shared"), ("op_ratio", "0.9")][..], few),
+        (&[("alloc.kind", "hybrid"), ("op_ratio", "0.9")], many),
+        (&[("alloc.kind", "dynamic"), ("op_ratio", "0.9")], many),
+        (&[("alloc.kind", "dynamic"), ("ftl.kind", "dftl"), ("op_ratio", "2")], many),
+    ] {
+        for seed in 0..20 {
+            let settings: Vec<_> = drive.iter().chain(&ages).chain(own).copied().collect();
+            let result = run_with(&settings, workload, |spec| spec.seed = Some(seed));
+            let result = result.unwrap_or_else(|error| panic!("{own:?}, seed {seed}: {error}"));
+            assert!(result["ageing"]["read_only"].is_object(), "{own:?}, seed {seed}");
+        }
     }
 }

@@ -8,12 +8,14 @@ impl Dftl {
     pub(in crate::ftl) fn wear_out(&mut self, unit: u32, block: u32) -> Fate {
         let (usable, state) = (u64::from(self.rules.pages_per_block), &mut self.units[unit as usize]);
         let own = &mut self.page.units[unit as usize];
-        let has_room = own.valid_pages - state.translation_pages + usable < state.room;
-        let fate = self.page.spare.take(unit, has_room);
-        if fate == Fate::Leaves {
-            state.room = state.room.saturating_sub(usable);
-            own.blocks.wear_out(block);
+        let valid = own.valid_pages - state.translation_pages;
+        match self.page.spare.take(unit, |blocks| valid + blocks * usable < state.room) {
+            Ok(blocks) => {
+                state.room = state.room.saturating_sub(blocks * usable);
+                own.blocks.wear_out(block);
+                Fate::Leaves
+            }
+            Err(fate) => fate,
         }
-        fate
     }
 }

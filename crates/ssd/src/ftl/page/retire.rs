@@ -28,8 +28,10 @@ pub(crate) enum Fate {
 pub(in crate::ftl) struct Spare {
     /// Of each unit, or of units that divide their pages among them: those beyond what pages and other uses need.
     shared: Vec<u32>,
-    /// Units of each.
-    units: u32,
+    /// Units of each, if several may be.
+    sharing: Option<u32>,
+    /// Of each unit: whether it lost a block.
+    has_lost: Vec<bool>,
     /// Of each unit: what is left of `ageing.max_retired`.
     limits: Vec<u32>,
     /// Units with their blocks that were retired since this was last taken.
@@ -38,39 +40,50 @@ pub(in crate::ftl) struct Spare {
 
 impl Spare {
     /// A unit needs the blocks of its share of logical pages, so many in a block, and the others that stand beside them. `sharing`:
-    /// units that divide their pages among them.
+    /// units that divide their pages among them. One of those keeps a block more, for old data: it may hold more of that than its
+    /// share, in a block that is not full.
     pub(in crate::ftl) fn new(
         geometry: &Geometry,
         (usable, beside): (u64, u64),
         sharing: Option<u32>,
         max_retired: Option<u32>,
     ) -> Self {
-        let needed = (geometry.unit_logical_pages + 1).div_ceil(usable) + beside;
+        let needed =
+            (geometry.unit_logical_pages + 1).div_ceil(usable) + beside + u64::from(sharing.is_some());
         let spare =
             |unit| u32::try_from(geometry.unit_blocks(unit).saturating_sub(needed)).unwrap_or(u32::MAX);
         let each: Vec<u32> = (0..geometry.units()).map(spare).collect();
-        let units = sharing.unwrap_or(1);
+        let units = sharing.unwrap_or(1) as usize;
         Self {
-            shared: each.chunks(units as usize).map(|units| units.iter().sum()).collect(),
-            units,
+            shared: each.chunks(units).map(|units| units.iter().sum()).collect(),
+            sharing,
+            has_lost: vec![false; each.len()],
             limits: vec![max_retired.unwrap_or(u32::MAX); each.len()],
             retired: Vec::new(),
         }
     }
 
-    /// A block of a unit is to leave, which has room for its data if it does or not.
-    pub(in crate::ftl) fn take(&mut self, unit: u32, has_room: bool) -> Fate {
-        let (shared, limit) =
-            (&mut self.shared[(unit / self.units) as usize], &mut self.limits[unit as usize]);
+    /// A block of a unit is to leave, in which all valid pages fit without so many blocks or not. Returns the blocks by which its room
+    /// shrinks.
+    ///
+    /// # Errors
+    ///
+    /// It does not leave.
+    pub(in crate::ftl) fn take(&mut self, unit: u32, fit_without: impl Fn(u64) -> bool) -> Result<u64, Fate> {
+        let at = (unit / self.sharing.unwrap_or(1)) as usize;
+        let (shared, limit) = (&mut self.shared[at], &mut self.limits[unit as usize]);
+        let has_lost = &mut self.has_lost[unit as usize];
+        let blocks = 1 + u64::from(self.sharing.is_some() && !*has_lost);
         if *shared == 0 || *limit == 0 {
-            return Fate::Needed;
+            return Err(Fate::Needed);
         }
-        if self.units > 1 && !has_room {
-            return Fate::Stays;
+        if self.sharing.is_some() && !fit_without(blocks) {
+            return Err(Fate::Stays);
         }
         *shared -= 1;
         *limit -= 1;
-        Fate::Leaves
+        *has_lost = true;
+        Ok(blocks)
     }
 
     /// Blocks that the unit, or those that divide their pages among them, with the fewest may still lose.
@@ -83,12 +96,14 @@ impl PageFtl {
     /// A block of a unit is to be retired.
     pub(in crate::ftl) fn wear_out(&mut self, unit: u32, block: u32) -> Fate {
         let (state, usable) = (&mut self.units[unit as usize], u64::from(self.rules.usable));
-        let fate = self.spare.take(unit, state.valid_pages + usable < state.room);
-        if fate == Fate::Leaves {
-            state.room -= usable;
-            state.blocks.wear_out(block);
+        match self.spare.take(unit, |blocks| state.valid_pages + blocks * usable < state.room) {
+            Ok(blocks) => {
+                state.room -= blocks * usable;
+                state.blocks.wear_out(block);
+                Fate::Leaves
+            }
+            Err(fate) => fate,
         }
-        fate
     }
 
     /// Units with their blocks that were retired since the last call.
