@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from guest import run
+from guest import parsed, run
 from machine import LOOP, Machine, shared_memory, vhost_disk
 
 import flashweir
@@ -172,10 +172,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--root", type=Path)
     options.add_argument("--accel", default="tcg")
-    given = options.parse_args()
-    os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-    if lacks := missing():
-        print(f"not run: this machine lacks {lacks}")
+    given = parsed(options, missing)
+    if given is None:
         return
     with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
         root = given.root or Path(folder) / "root"

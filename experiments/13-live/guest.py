@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from kills import READ, Client
@@ -173,16 +174,24 @@ def faults(lines: dict[str, str], seen: str, *, fio: bool) -> list[str]:
     return wrong
 
 
+def parsed(options: argparse.ArgumentParser, lacking: Callable[[], str]) -> argparse.Namespace | None:
+    """The given options, with root's tools on the path; None where this machine lacks something, which is printed."""
+    given = options.parse_args()
+    os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
+    if lacks := lacking():
+        print(f"not run: this machine lacks {lacks}")
+        return None
+    return given
+
+
 def main() -> None:
     """Runs and prints."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--kernel", type=Path)
     options.add_argument("--modules", type=Path)
     options.add_argument("--accel", default="tcg")
-    given = options.parse_args()
-    os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-    if lacks := missing():
-        print(f"not run: this machine lacks {lacks}")
+    given = parsed(options, missing)
+    if given is None:
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

@@ -12,7 +12,6 @@ says if they were. One seed, one run a row.
 
 import argparse
 import math
-import os
 import random
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from guest import initramfs, kernel, missing
+from guest import initramfs, kernel, missing, parsed
 from kills import WRITE, Client
 from machine import INIT, Machine, shared_memory, vhost_disk
 
@@ -146,10 +145,8 @@ def main() -> None:
     options.add_argument("--kernel", type=Path)
     options.add_argument("--modules", type=Path)
     options.add_argument("--accel", default="tcg")
-    given = options.parse_args()
-    os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-    if lacks := missing():
-        print(f"not run: this machine lacks {lacks}")
+    given = parsed(options, missing)
+    if given is None:
         return
     with tempfile.TemporaryDirectory(prefix="flashweir-") as folder:
         image, modules = (given.kernel, given.modules) if given.kernel else kernel(Path(folder))
