@@ -214,21 +214,6 @@ impl<C: Content> Core<C> {
         }
     }
 
-    /// Makes the next step of some work of a unit (see [`Ftl::step`]).
-    pub(crate) fn step(
-        &mut self,
-        now_ns: u64,
-        unit: u32,
-        work: Work,
-        executor: &mut impl Executor,
-    ) -> Result<Option<Step>, RunError> {
-        self.begin_refresh(now_ns, unit, work);
-        let step = self.ftl.step(unit, work, &mut self.ops)?;
-        self.fold_row(unit, step)?;
-        self.issue(now_ns, Made { part: Part::Step, ..Made::default() }, executor);
-        Ok(step)
-    }
-
     /// A step that moved a page of the SLC cache moves one for each plane of the set of dies.
     fn fold_row(&mut self, unit: u32, step: Option<Step>) -> Result<(), RunError> {
         if step == Some(Step::Fold { erased: false }) {
@@ -241,9 +226,9 @@ impl<C: Content> Core<C> {
         Ok(())
     }
 
-    /// As [`Core::step`], of a set of dies with up to a page for each of its planes: `is_ahead`, only as long as that needs no block
-    /// that a collection keeps for itself.
-    pub(crate) fn step_of_planes(
+    /// Makes the next step of some work of a unit (see [`Ftl::step`]), of a set of dies with up to a page for each of its planes:
+    /// `is_ahead`, only as long as that needs no block that a collection keeps for itself.
+    pub(crate) fn step(
         &mut self,
         now_ns: u64,
         unit: u32,

@@ -8,6 +8,11 @@ use crate::content::Content;
 use crate::op::PageSlice;
 
 impl<C: Content> Core<C> {
+    /// True if sets of dies are written and erased as one.
+    pub(crate) fn has_superblocks(&self) -> bool {
+        self.superblocks.is_some()
+    }
+
     /// The pages of flash that a request touches, in order, each as sectors of the page of its unit: what the write buffer
     /// takes in one by one.
     #[inline]

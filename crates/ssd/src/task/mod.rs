@@ -205,6 +205,11 @@ impl Background {
         self.destage.attach(external);
     }
 
+    /// True if units may collect though they need not yet.
+    pub(crate) fn collects_ahead(&self) -> bool {
+        self.is_external() || self.config.collect.after.0.is_some() || self.config.collect.should_below > 0
+    }
+
     /// True if a function outside the engine decides which units make steps.
     pub(crate) fn is_external(&self) -> bool {
         self.config.kind == Kind::External

@@ -1,7 +1,7 @@
 //! Work of the drive in idle time: its start, the wait of a request for it, and its gain.
 
 use flashweir_ssd::CommandKind::{Copies, Erase, Program};
-use flashweir_trace::Request;
+use flashweir_trace::{Op, Request};
 
 use super::rig::{ERASE, PROGRAM, READ, Setting, TRANSFER, drive, read, run, write};
 
@@ -33,6 +33,51 @@ fn an_idle_unit_collects_before_it_must() {
     // Idle for long enough is never, here.
     let never = run(&with(&full, &[("background.collect.after", "10ms")]), &requests);
     assert_eq!(never.latencies(), must.latencies());
+}
+
+/// Four dies that are written, collected and erased as one.
+const SET: [Setting; 5] = [
+    ("channels", "4"),
+    ("capacity", "512KiB"),
+    ("alloc.kind", "superblock"),
+    ("op_ratio", "0.5"),
+    ("precondition", "full"),
+];
+
+#[test]
+fn a_step_of_a_set_of_dies_moves_as_many_pages_as_it_has_planes() {
+    let writes: Vec<_> = (0..300).map(|number| write(number * 10 * MS, number * 37 % 128)).collect();
+    let outcome = run(&with(&SET, &[("background.collect.after", "0ns")]), &writes);
+    assert!(outcome.latencies().iter().all(|latency| *latency == WRITE), "all of it between writes");
+    let copies: Vec<_> = outcome.commands.iter().filter(|command| command.0 == Copies).collect();
+    let together = |first: u64| copies.iter().filter(|command| command.3 == first).count();
+    assert_eq!(
+        copies.iter().map(|command| together(command.3)).max(),
+        Some(4),
+        "dies that begin at one instant"
+    );
+    assert!(copies.iter().all(|command| command.2 <= 4), "pages of a die in one step");
+}
+
+#[test]
+fn reads_get_in_between_the_steps_of_a_superblock_that_a_page_waits_for() {
+    // Superblocks of 128 pages on four dies.
+    let large = [("pages_per_block", "32"), ("capacity", "4MiB"), ("timing.erase", "50us")];
+    let writes = (0..3000).map(|number| write(number * MS / 4, number * 389 % 1024));
+    let reads = (0..3000).map(|number| read(number * MS / 4 + 1, number * 241 % 1024));
+    let mut requests: Vec<_> = writes.chain(reads).collect();
+    requests.sort_by_key(|request| request.time_ns);
+    let buffered = [("buffer.bytes", "64KiB"), ("sched.kind", "read-first"), ("sched.preempt_gc", "true")];
+    let longest = |ahead: &[Setting]| {
+        let outcome = run(&[&SET[..], &large, &buffered, ahead].concat(), &requests);
+        let reads = requests.iter().zip(outcome.latencies()).filter(|(request, _)| request.op == Op::Read);
+        (reads.map(|(_, latency)| latency).max().expect("reads"), outcome.counters.gc.erases)
+    };
+    let (at_once, erases) = longest(&[]);
+    let (by_steps, more_erases) = longest(&[("background.collect.should_below", "1")]);
+    assert!(erases > 0 && more_erases > 0);
+    assert!(by_steps <= 4 * COPY, "{by_steps} ns: a step, and the page itself");
+    assert!(at_once > 2 * by_steps, "{at_once} ns at once, {by_steps} ns by steps");
 }
 
 #[test]

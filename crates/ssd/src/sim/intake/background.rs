@@ -4,6 +4,8 @@
 //! when a station is idle (`stations/collect.rs`); all others here, one step of a die at a time. Nothing is begun any more once
 //! the last request has come, so that a run ends with its requests.
 
+mod held;
+
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,9 @@ pub(super) struct Background {
     destages_before: Option<u64>,
     /// Steps that a function outside the engine wishes of all units.
     plan: Vec<(u32, Work, Urgency)>,
+    /// Sets of dies that must collect before a page of the buffer goes to them, and one that has no step to make.
+    held: Vec<u32>,
+    stepless: Option<u32>,
     /// Steps in progress that are recorded.
     #[serde(skip)]
     pub(super) running: Running,
@@ -62,6 +67,8 @@ impl Background {
             dies: vec![Watch::default(); dies as usize],
             destages_before: None,
             plan: Vec::new(),
+            held: Vec::new(),
+            stepless: None,
             running: Running::default(),
         }
     }
@@ -85,6 +92,11 @@ impl Background {
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.policies.is_some()
+    }
+
+    /// True if units may have steps to make.
+    pub(super) fn works_on_units(&self) -> bool {
+        self.policies.as_ref().is_some_and(task::Background::is_of_units)
     }
 
     /// When to ask again though nothing happens, ns.
@@ -121,6 +133,7 @@ impl Background {
     pub(super) fn end(&mut self) {
         (self.policies, self.due_ns, self.destages_before) = (None, None, None);
         self.plan.clear();
+        self.held.clear();
     }
 
     /// A die has made its part of a step.
@@ -141,6 +154,9 @@ impl Background {
             if let Some(urgency) = self.heed(wish) {
                 steps.push((work, urgency));
             }
+        }
+        if self.held.contains(&unit) {
+            steps.push((Work::Collect, Urgency::Must));
         }
         steps.sort_by_key(|(_, urgency)| Reverse(*urgency));
         steps.into_iter()
@@ -300,11 +316,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
         self.look_around();
-        if self.background.policies.as_ref().is_some_and(task::Background::is_of_units) {
+        if self.background.works_on_units() {
             let crews = std::mem::take(&mut self.background.crews);
             let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
             self.background.crews = crews;
             asked?;
+            if self.background.stepless.is_some() {
+                self.resume_buffer()?;
+            }
         }
         if let Some(limit) = self.background.destages_before.take() {
             self.pump_before(limit, true)?;
@@ -329,7 +348,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// Makes the step that is wished most of a unit, if there is any to make.
     fn step_ahead(&mut self, dies: &[u32], unit: u32) -> Result<bool, RunError> {
         let (can_step, foldable) = (self.core.ftl.can_step_ahead(unit), self.core.ftl.foldable(unit));
-        if !can_step && foldable == 0 {
+        if !can_step && foldable == 0 && !self.background.held.contains(&unit) {
             return Ok(false);
         }
         let now = self.array.now_ns();
@@ -346,10 +365,12 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         };
         for (work, urgency) in self.background.steps(unit, &view) {
             let merges = self.core.counters.merges.full;
-            if !can_step && work != Work::Fold || !self.make_step(unit, work, urgency)? {
+            let takes_kept = urgency == Urgency::Must || work == Work::Fold;
+            if !can_step && !takes_kept || !self.make_step(unit, work, urgency)? {
                 continue;
             }
             while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
+            self.let_go(unit, true);
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
             for die in dies.iter().copied() {
                 self.array.fence(std::iter::once(die), TASK_TAG + die);
@@ -361,6 +382,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.own_commands(dies.iter().copied());
             return Ok(true);
         }
+        self.let_go(unit, false);
         Ok(false)
     }
 
@@ -368,7 +390,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     fn make_step(&mut self, unit: u32, work: Work, urgency: Urgency) -> Result<bool, RunError> {
         let now = self.array.now_ns();
         let spent = self.spent();
-        let made = self.core.step(now, unit, work, &mut self.array)?.is_some();
+        let made = self.core.step(now, unit, (work, urgency < Urgency::Must), &mut self.array)?.is_some();
         self.core.flush(now, &mut self.array);
         if made {
             self.pay(unit, urgency, spent);

@@ -348,8 +348,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let (now, how) = (self.array.now_ns(), (work, urgency < Urgency::Must));
         if self.stations.has_clock() {
             let mut group = self.stations.groups.fill(&self.array);
-            return self.core.step_of_planes(now, unit, how, &mut group);
+            return self.core.step(now, unit, how, &mut group);
         }
-        self.core.step_of_planes(now, unit, how, &mut self.array)
+        self.core.step(now, unit, how, &mut self.array)
     }
 }
