@@ -91,8 +91,7 @@ class BackgroundView:
 
     Attributes:
         now_ns: the present, ns.
-        idle_since_ns: since when the unit's dies have done nothing for the host, ns, steps of the background aside; -1 if
-            they do.
+        idle_since_ns: since when the unit's dies have done nothing but steps of the background, ns; -1 if they do more.
         dirty_pages: pages that wait in the write buffer for the unit.
         spare_blocks: erased blocks that the unit may fill before it must collect.
         under_way: the unit is in the middle of a victim.
@@ -278,7 +277,7 @@ def _of_file(file: str, key: str, mine: Given | None) -> Policy:
 
 
 class _Arrays:
-    """The read-only arrays of a view, refreshed in place unless the function has kept one of them from an earlier view."""
+    """The read-only arrays of a view, refreshed in place unless the function has kept one of them."""
 
     def __init__(self, *dtypes: str) -> None:
         """Takes the types of the arrays in the order in which they lie in the engine's bytes."""

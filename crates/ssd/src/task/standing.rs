@@ -63,7 +63,10 @@ impl Standing {
             let ready_ns = self.ready_ns(unit);
             let is_ready = ready_ns.is_some_and(|ready_ns| ready_ns <= now_ns);
             match self.ready.get_mut(place) {
-                Some(before) => asks |= is_ready && !std::mem::replace(before, is_ready),
+                Some(before) => {
+                    asks |= is_ready && !*before;
+                    *before = is_ready;
+                }
                 None => self.ready.push(is_ready),
             }
             let later_ns = ready_ns.filter(|_| !is_ready);
