@@ -55,19 +55,32 @@ def numbers(answer: object, each: str, expected: str) -> list[int]:
     return [number(one, each) for one in answer]
 
 
-def steps(answer: object) -> tuple[list[tuple[int, int, bool]], int | None]:
+# Steps by unit, number of the work and urgency, and when to ask again: a time, a number of spare blocks, and a time of
+# idleness.
+Steps = tuple[list[tuple[int, int, bool]], int | None, int | None, int | None]
+_ASK = {
+    "ask_again_ns": ("ask_again_ns, a time in ns", _MAX_TIME_NS),
+    "ask_spare_below": ("ask_spare_below, a number of blocks", _MAX_U32),
+    "ask_idle_ns": ("ask_idle_ns, a time in ns", _MAX_TIME_NS),
+}
+
+
+def steps(answer: object) -> Steps:
     """Steps of background work, and when to ask again."""
-    again = None
+    asks = dict.fromkeys(_ASK)
     if isinstance(answer, Mapping):
         for key in answer:
-            if key not in ("steps", "ask_again_ns"):
-                raise TypeError(f"{shown(key)}: expected steps and ask_again_ns")
-        if answer.get("ask_again_ns") is not None:
-            again = time_ns(answer["ask_again_ns"], "ask_again_ns, a time in ns")
+            if key != "steps" and key not in _ASK:
+                raise TypeError(f"{shown(key)}: expected steps, {', '.join(_ASK)}")
+        asks = {key: _asked(answer.get(key), *form) for key, form in _ASK.items()}
         answer = answer.get("steps", ())
     if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
         raise TypeError(f"{shown(answer)}: expected steps, as (unit, work) or (unit, work, 'should')")
-    return [_step(step) for step in answer], again
+    return ([_step(step) for step in answer], *asks.values())
+
+
+def _asked(value: object, expected: str, limit: int) -> int | None:
+    return None if value is None else number(value, expected, limit)
 
 
 def _step(step: object) -> tuple[int, int, bool]:

@@ -10,6 +10,7 @@ function, which may keep them.
 
 import contextlib
 import contextvars
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -83,11 +84,14 @@ class BackgroundView:
     The function returns steps as tuples `(unit, work)` or `(unit, work, "should")`, with `work` one of "collect",
     "level" and "write_back"; "should" makes the step between the commands of others, otherwise it is made when the unit
     is idle.
-    A mapping `{"steps": [...], "ask_again_ns": 1_000_000}` also says when to ask again though nothing changes.
+    A mapping says more: `"steps"`; `"ask_again_ns"`, a time at which to ask again though nothing changes; and the units
+    that matter. With `"ask_spare_below"` (a number of blocks) or `"ask_idle_ns"` (a time) a unit is *ready* if it has
+    fewer spare blocks or is in the middle of a victim, and has been idle for so long. The function is then asked
+    again when one more unit is ready, and no sooner; the steps of a unit stand as long as it is.
 
     Attributes:
         now_ns: the present, ns.
-        idle_since_ns: since when the unit's dies have done nothing for the host, ns; -1 if they do.
+        idle_since_ns: since when the unit's dies have done nothing but steps of the background, ns; -1 if they do more.
         dirty_pages: pages that wait in the write buffer for the unit.
         spare_blocks: erased blocks that the unit may fill before it must collect.
         under_way: the unit is in the middle of a victim.
@@ -145,6 +149,9 @@ class ClassifierView:
 
 
 Policy = Callable[[Any], Any]
+
+# Lengths for which arrays of a view are kept.
+_MAX_COUNTS = 16
 
 
 class Given:
@@ -269,59 +276,71 @@ def _of_file(file: str, key: str, mine: Given | None) -> Policy:
         raise
 
 
-def _victim(function: Policy) -> Callable[..., int | None]:
-    import numpy as np
+class _Arrays:
+    """The read-only arrays of a view, refreshed in place unless the function has kept one of them."""
 
-    def ask(
-        unit: int, now: int, pages_per_block: int, blocks: bytes, valid: bytes, filled_at: bytes, erases: bytes
-    ) -> int | None:
-        view = VictimView(
-            unit,
-            now,
-            pages_per_block,
-            np.frombuffer(blocks, "<u4"),
-            np.frombuffer(valid, "<u4"),
-            np.frombuffer(filled_at, "<u8"),
-            np.frombuffer(erases, "<u4"),
-        )
-        answer = function(view)
+    def __init__(self, *dtypes: str) -> None:
+        """Takes the types of the arrays in the order in which they lie in the engine's bytes."""
+        self._dtypes = dtypes
+        self._by_count: dict[int, tuple[bytearray, tuple[NDArray[Any], ...], int]] = {}
+
+    def of(self, count: int, data: bytes) -> "tuple[NDArray[Any], ...]":
+        """Arrays of `count` elements each."""
+        known = self._by_count.get(count)
+        if known is not None:
+            memory, arrays, references = known
+            if max(map(sys.getrefcount, arrays)) <= references:
+                memory[:] = data
+                return arrays
+        if len(self._by_count) >= _MAX_COUNTS:
+            self._by_count.clear()
+        self._by_count[count] = self._made(count, data)
+        return self._by_count[count][1]
+
+    def _made(self, count: int, data: bytes) -> "tuple[bytearray, tuple[NDArray[Any], ...], int]":
+        import numpy as np
+
+        memory, place, made = bytearray(data), 0, []
+        for dtype in self._dtypes:
+            array = np.frombuffer(memory, dtype, count, place)
+            array.flags.writeable = False
+            place += array.nbytes
+            made.append(array)
+        arrays = tuple(made)
+        del array, made
+        # References that an array has as long as nobody else keeps it.
+        return memory, arrays, max(map(sys.getrefcount, arrays))
+
+
+def _victim(function: Policy) -> Callable[..., int | None]:
+    arrays = _Arrays("<u8", "<u4", "<u4", "<u4")
+
+    def ask(unit: int, now: int, pages_per_block: int, count: int, data: bytes) -> int | None:
+        filled_at, blocks, valid, erases = arrays.of(count, data)
+        answer = function(VictimView(unit, now, pages_per_block, blocks, valid, filled_at, erases))
         return None if answer is None else answers.number(answer, "the number of a block, or None")
 
     return ask
 
 
 def _planner(function: Policy) -> Callable[..., list[int]]:
-    import numpy as np
+    arrays = _Arrays("<u8", "<u4", "?")
+    expected = "numbers of units, as a list or an array of one dimension (np.flatnonzero of a mask)"
 
-    def ask(must: int | None, full: bool, others: bool, dirty: bytes, spare: bytes, under_way: bytes) -> list[int]:
-        view = PlannerView(
-            must,
-            full,
-            others,
-            np.frombuffer(dirty, "<u4"),
-            np.frombuffer(spare, "<u8"),
-            np.frombuffer(under_way, "?"),
-        )
-        expected = "numbers of units, as a list or an array of one dimension (np.flatnonzero of a mask)"
-        return answers.numbers(function(view), "numbers of units", expected)
+    def ask(must: int | None, full: bool, others: bool, count: int, data: bytes) -> list[int]:
+        spare, dirty, under_way = arrays.of(count, data)
+        answer = function(PlannerView(must, full, others, dirty, spare, under_way))
+        return answers.numbers(answer, "numbers of units", expected)
 
     return ask
 
 
-def _background(function: Policy) -> Callable[..., tuple[list[tuple[int, int, bool]], int | None]]:
-    import numpy as np
+def _background(function: Policy) -> Callable[..., answers.Steps]:
+    arrays = _Arrays("<i8", "<u8", "<u4", "?")
 
-    def ask(
-        now_ns: int, idle: bytes, dirty: bytes, spare: bytes, under_way: bytes
-    ) -> tuple[list[tuple[int, int, bool]], int | None]:
-        view = BackgroundView(
-            now_ns,
-            np.frombuffer(idle, "<i8"),
-            np.frombuffer(dirty, "<u4"),
-            np.frombuffer(spare, "<u8"),
-            np.frombuffer(under_way, "?"),
-        )
-        return answers.steps(function(view))
+    def ask(now_ns: int, count: int, data: bytes) -> answers.Steps:
+        idle, spare, dirty, under_way = arrays.of(count, data)
+        return answers.steps(function(BackgroundView(now_ns, idle, dirty, spare, under_way)))
 
     return ask
 
@@ -339,19 +358,13 @@ def _destage(function: Policy) -> Callable[..., bool | int]:
 
 
 def _classifier(function: Policy) -> Callable[..., list[int]]:
-    import numpy as np
+    arrays = _Arrays("<i8", "<u4", "u1")
+    expected = "a group for each page, as a list or array of whole numbers"
 
-    def ask(map_: int, now: int, groups: int, pages: bytes, lived: bytes, handles: bytes) -> list[int]:
-        view = ClassifierView(
-            map_,
-            now,
-            groups,
-            np.frombuffer(pages, "<u4"),
-            np.frombuffer(lived, "<i8"),
-            np.frombuffer(handles, "u1"),
-        )
-        expected = "a group for each page, as a list or array of whole numbers"
-        return answers.numbers(function(view), "the number of a group", expected)
+    def ask(map_: int, now: int, groups: int, count: int, data: bytes) -> list[int]:
+        lived, pages, handles = arrays.of(count, data)
+        answer = function(ClassifierView(map_, now, groups, pages, lived, handles))
+        return answers.numbers(answer, "the number of a group", expected)
 
     return ask
 

@@ -1,5 +1,5 @@
-//! Policies in Python: the functions that `flashweir.external` loads, as the engine asks them. Arrays go over as bytes in little
-//! endian, which Python reads as arrays without a copy.
+//! Policies in Python: the functions that `flashweir.external` loads, as the engine asks them. The arrays of a
+//! view go over as the bytes of all, one after the other in little endian, which Python copies into arrays that it made before.
 
 use flashweir_run::Decide;
 use flashweir_run::external::{Loader, set_loader};
@@ -37,20 +37,69 @@ pub(crate) fn one_line(error: &PyErr) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn bytes<const N: usize>(py: Python<'_>, values: impl Iterator<Item = [u8; N]>) -> Bound<'_, PyBytes> {
-    PyBytes::new(py, values.collect::<Vec<_>>().as_flattened())
+/// Numbers that go over as an array.
+trait Column {
+    /// Bytes of one.
+    const SIZE: usize;
+    fn put(&self, into: &mut [u8]);
 }
 
-fn u32s<'py>(py: Python<'py>, values: &[u32]) -> Bound<'py, PyBytes> {
-    bytes(py, values.iter().map(|value| value.to_le_bytes()))
+impl Column for u32 {
+    const SIZE: usize = 4;
+    fn put(&self, into: &mut [u8]) {
+        into.copy_from_slice(&self.to_le_bytes());
+    }
 }
 
-fn u64s<'py>(py: Python<'py>, values: &[u64]) -> Bound<'py, PyBytes> {
-    bytes(py, values.iter().map(|value| value.to_le_bytes()))
+impl Column for u64 {
+    const SIZE: usize = 8;
+    fn put(&self, into: &mut [u8]) {
+        into.copy_from_slice(&self.to_le_bytes());
+    }
 }
 
-fn bools<'py>(py: Python<'py>, values: &[bool]) -> Bound<'py, PyBytes> {
-    bytes(py, values.iter().map(|value| [u8::from(*value)]))
+/// A time that there may be.
+impl Column for Option<u64> {
+    const SIZE: usize = 8;
+    fn put(&self, into: &mut [u8]) {
+        into.copy_from_slice(&signed(*self).to_le_bytes());
+    }
+}
+
+impl Column for bool {
+    const SIZE: usize = 1;
+    fn put(&self, into: &mut [u8]) {
+        into[0] = u8::from(*self);
+    }
+}
+
+impl Column for u8 {
+    const SIZE: usize = 1;
+    fn put(&self, into: &mut [u8]) {
+        into[0] = *self;
+    }
+}
+
+/// Puts an array at the front; returns the rest.
+fn put<'a, T: Column>(into: &'a mut [u8], values: &[T]) -> &'a mut [u8] {
+    let (own, rest) = into.split_at_mut(T::SIZE * values.len());
+    for (value, into) in values.iter().zip(own.chunks_exact_mut(T::SIZE)) {
+        value.put(into);
+    }
+    rest
+}
+
+/// The arrays of a view one after the other, each with `count` elements of which all together have `size` bytes.
+fn arrays(
+    py: Python<'_>,
+    count: usize,
+    size: usize,
+    fill: impl FnOnce(&mut [u8]),
+) -> PyResult<Bound<'_, PyBytes>> {
+    PyBytes::new_with(py, count * size, |into| {
+        fill(into);
+        Ok(())
+    })
 }
 
 fn signed(time_ns: Option<u64>) -> i64 {
@@ -63,9 +112,10 @@ impl Loader for FromPython {
         Ok(Box::new(move |view| {
             Python::attach(|py| {
                 let Victims { unit, now, pages_per_block, blocks, valid, filled_at, erases } = view;
-                let arrays = (u32s(py, blocks), u32s(py, valid), u64s(py, filled_at), u32s(py, erases));
-                ask.call1(py, (unit, now, pages_per_block, arrays.0, arrays.1, arrays.2, arrays.3))?
-                    .extract(py)
+                let arrays = arrays(py, blocks.len(), 20, |into| {
+                    put(put(put(put(into, filled_at), blocks), valid), erases);
+                })?;
+                ask.call1(py, (unit, now, pages_per_block, blocks.len(), arrays))?.extract(py)
             })
             .map_err(|error: PyErr| one_line(&error))
         }))
@@ -76,9 +126,11 @@ impl Loader for FromPython {
         Ok(Box::new(move |view| {
             Python::attach(|py| {
                 let Units { must, buffer_full, others_must, dirty_pages, spare_blocks, under_way } = view;
-                let arrays = (u32s(py, dirty_pages), u64s(py, spare_blocks), bools(py, under_way));
-                let view = (must, buffer_full, others_must, arrays.0, arrays.1, arrays.2);
-                ask.call1(py, view)?.extract(py)
+                let units = spare_blocks.len();
+                let arrays = arrays(py, units, 13, |into| {
+                    put(put(put(into, spare_blocks), dirty_pages), under_way);
+                })?;
+                ask.call1(py, (must, buffer_full, others_must, units, arrays))?.extract(py)
             })
             .map_err(|error: PyErr| one_line(&error))
         }))
@@ -89,12 +141,17 @@ impl Loader for FromPython {
         Ok(Box::new(move |view| {
             Python::attach(|py| {
                 let Idle { now_ns, idle_since_ns, dirty_pages, spare_blocks, under_way } = view;
-                let idle = bytes(py, idle_since_ns.iter().map(|since_ns| signed(*since_ns).to_le_bytes()));
-                let arrays = (u32s(py, dirty_pages), u64s(py, spare_blocks), bools(py, under_way));
-                let answer = ask.call1(py, (now_ns, idle, arrays.0, arrays.1, arrays.2))?;
-                let (steps, ask_again_ns): (Vec<(u32, u8, bool)>, Option<u64>) = answer.extract(py)?;
-                let step = |(unit, work, should)| Wished { unit, work: work_of(work), should };
-                Ok(Steps { steps: steps.into_iter().map(step).collect(), ask_again_ns })
+                let units = spare_blocks.len();
+                let arrays = arrays(py, units, 21, |into| {
+                    put(put(put(put(into, idle_since_ns), spare_blocks), dirty_pages), under_way);
+                })?;
+                let answer: Planned = ask.call1(py, (now_ns, units, arrays))?.extract(py)?;
+                Ok(Steps {
+                    steps: answer.0.into_iter().map(wished).collect(),
+                    ask_again_ns: answer.1,
+                    ask_spare_below: answer.2,
+                    ask_idle_ns: answer.3,
+                })
             })
             .map_err(|error: PyErr| one_line(&error))
         }))
@@ -130,14 +187,22 @@ impl Loader for FromPython {
         Ok(Box::new(move |view| {
             Python::attach(|py| {
                 let Writes { map, now, groups, pages, lived, handles } = view;
-                // The largest number becomes -1: no version before.
-                let lived = bytes(py, lived.iter().map(|lived| lived.to_le_bytes()));
-                let arrays = (u32s(py, pages), lived, PyBytes::new(py, handles));
-                ask.call1(py, (map, now, groups, arrays.0, arrays.1, arrays.2))?.extract(py)
+                // The largest life becomes -1: no version before.
+                let arrays = arrays(py, pages.len(), 13, |into| {
+                    put(put(put(into, lived), pages), handles);
+                })?;
+                ask.call1(py, (map, now, groups, pages.len(), arrays))?.extract(py)
             })
             .map_err(|error: PyErr| one_line(&error))
         }))
     }
+}
+
+/// Steps by unit, number of the work and urgency, and when to ask again: a time, a number of spare blocks, a time of idleness.
+type Planned = (Vec<(u32, u8, bool)>, Option<u64>, Option<u64>, Option<u64>);
+
+fn wished((unit, work, should): (u32, u8, bool)) -> Wished {
+    Wished { unit, work: work_of(work), should }
 }
 
 /// Work by its number in `flashweir.external`.

@@ -104,13 +104,18 @@ pub struct Idle {
     pub under_way: Vec<bool>,
 }
 
-/// The answer for `background`.
+/// The answer for `background`. It holds until the view changes; with `spare_below` or `idle_ns` until a unit becomes *ready*:
+/// it has few spare blocks or is in the middle of a victim, and has been idle long enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
     /// Steps by unit; of several for one unit the most urgent that there is to make is made.
     pub steps: Vec<Wished>,
     /// When to be asked again though nothing changes, ns.
     pub ask_again_ns: Option<u64>,
+    /// Spare blocks below which a unit may be ready; `None`: with any number of them.
+    pub ask_spare_below: Option<u64>,
+    /// Time for which a unit that is ready has been idle, ns; `None`: it may be busy.
+    pub ask_idle_ns: Option<u64>,
 }
 
 /// A step that the background is to make.

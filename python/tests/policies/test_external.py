@@ -45,6 +45,14 @@ def collecting(view: BackgroundView) -> dict[str, Any]:
     return {"steps": steps, "ask_again_ns": min(times, default=None)}
 
 
+def of_ready_units(view: BackgroundView) -> dict[str, Any]:
+    """The same, asked when one more unit is ready."""
+    due = (view.idle_since_ns >= 0) & (view.idle_since_ns + 300_000 <= view.now_ns)
+    now = np.flatnonzero(due & (view.under_way | (view.spare_blocks < 12)))
+    steps = [(unit, "collect") for unit in now]
+    return {"steps": steps, "ask_spare_below": 12, "ask_idle_ns": 300_000}
+
+
 def destaging(view: DestageView) -> bool | int:
     """The rule of `buffer.destage=idle` with idle_after=50us."""
     if view.idle_since_ns is None:
@@ -68,6 +76,18 @@ CASES = {
         OPEN,
         {"background.collect.after": "300us", "background.collect.until": 12},
         {"background.kind": collecting},
+    ),
+    "background of ready units": (
+        BURSTS,
+        OPEN,
+        {"background.collect.after": "300us", "background.collect.until": 12},
+        {"background.kind": of_ready_units},
+    ),
+    "background of ready superblocks": (
+        BURSTS,
+        {**OPEN, "alloc.kind": "superblock", "dies": 2},
+        {"background.collect.after": "300us", "background.collect.until": 12},
+        {"background.kind": of_ready_units},
     ),
     "destage": (
         BURSTS,
@@ -158,6 +178,60 @@ def test_a_drive_with_a_classifier_that_is_forked_and_loaded_goes_on(tmp_path: P
     assert goes_on(Drive(set={**GROUPED, **policies}), policies, tmp_path / "drive")
 
 
+def test_a_function_that_names_ready_units_is_seldom_asked(tmp_path: Path) -> None:
+    calls = dict.fromkeys(("each", "ready"), 0)
+
+    def counted(name: str, function: Any) -> Any:
+        def ask(view: BackgroundView) -> Any:
+            calls[name] += 1
+            return function(view)
+
+        return ask
+
+    slow = BURSTS.replace("rate=3000", "rate=500")
+    of = {
+        name: {**OPEN, "background.kind": counted(name, function)}
+        for name, function in {"each": collecting, "ready": of_ready_units}.items()
+    }
+    each, ready = (simulate(slow, set=settings) for settings in of.values())
+    assert measured(each) == measured(ready)
+    # A collection has about a hundred steps. A unit that must collect is ready after each request that it serves.
+    assert calls["ready"] < 3 * ready.flash.erases < calls["each"]
+    policies = {"background.kind": of_ready_units}
+    assert goes_on(Drive(set={**OPEN, **policies}), policies, tmp_path / "drive")
+
+
+def test_arrays_that_a_function_keeps_stay_as_they_were() -> None:
+    kept: list[tuple[Any, Any]] = []
+    calls = 0
+
+    def array(own: Any) -> Any:
+        return own.valid if isinstance(own, VictimView) else own
+
+    def keeping(view: VictimView) -> int:
+        nonlocal calls
+        calls += 1
+        # The view, an array and a part of one in turn, between views of which nothing is kept.
+        own: Any = {0: view, 2: view.valid, 3: view.valid[3:]}.get(calls % 7)
+        if own is not None:
+            kept.append((own, array(own).copy()))
+        return oldest(view)
+
+    simulate(WRITES, set={**DRIVE, "gc.victim": keeping})
+    assert len(kept) > 50
+    for own, copy in kept:
+        assert np.array_equal(array(own), copy)
+
+
+def test_a_view_is_read_only() -> None:
+    def writes(view: VictimView) -> int:
+        view.valid[0] = 7
+        return oldest(view)
+
+    with pytest.raises(FlashweirError, match="read-only"):
+        simulate(WRITES, set={**DRIVE, "gc.victim": writes})
+
+
 def fails(_: Any) -> Any:
     raise ValueError("no idea\nat all")
 
@@ -177,6 +251,14 @@ ERRORS = {
     "another work": (
         {"background.kind": lambda _: [(0, "erase")], "host.mode": "open"},
         r"^background\.kind: TypeError: \(0, 'erase'\): expected \(unit, work\)",
+    ),
+    "another time of idleness": (
+        {"background.kind": lambda _: {"ask_idle_ns": -1}, "host.mode": "open"},
+        r"^background\.kind: ValueError: -1: expected ask_idle_ns, a time in ns$",
+    ),
+    "another key": (
+        {"background.kind": lambda _: {"ask": 5}, "host.mode": "open"},
+        r"^background\.kind: TypeError: 'ask': expected steps, ask_again_ns, ask_spare_below, ask_idle_ns$",
     ),
     "work without a map on flash": (
         {"background.kind": lambda _: [(1, "write_back")], "host.mode": "open"},

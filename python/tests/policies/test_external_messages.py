@@ -64,7 +64,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "other keys": (
         {"background.kind": lambda _: {"steps": [], 3: 1, "x": 2}, **IDLE},
-        "background.kind: TypeError: 3: expected steps and ask_again_ns",
+        "background.kind: TypeError: 3: expected steps, ask_again_ns, ask_spare_below, ask_idle_ns",
     ),
     "an array of blocks": (
         {"gc.victim": lambda view: view.blocks[:1]},

@@ -35,6 +35,27 @@ fn units(of: &Units, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
     (0..of.spare_blocks.len()).filter(|unit| wanted(*unit)).map(|unit| unit as u32).collect()
 }
 
+fn collect(unit: u32) -> Wished {
+    Wished { unit, work: Work::Collect, should: false }
+}
+
+/// The same as the rule with after=300us and until=12, asked when one more unit is ready.
+fn of_ready_units(view: &Idle) -> Steps {
+    let is_ready = |unit: usize| {
+        let is_idle = view.idle_since_ns[unit].is_some_and(|since_ns| since_ns + 300_000 <= view.now_ns);
+        is_idle && (view.under_way[unit] || view.spare_blocks[unit] < 12)
+    };
+    Steps {
+        steps: (0..view.spare_blocks.len())
+            .filter(|unit| is_ready(*unit))
+            .map(|unit| collect(unit as u32))
+            .collect(),
+        ask_spare_below: Some(12),
+        ask_idle_ns: Some(300_000),
+        ..Steps::default()
+    }
+}
+
 /// An allocation of this share of the channels, from the first one on, to every tenant.
 fn same_for_all(features: &str, share: u64) -> String {
     let features: Value = serde_json::from_str(features).expect("an object");
@@ -77,8 +98,21 @@ impl Loader for Own {
     }
 
     fn background(&self, file: &str) -> Result<Ask<Idle, Steps>, String> {
-        if file == "never" {
-            return Ok(Box::new(|_| Ok(Steps::default())));
+        match file {
+            "never" => return Ok(Box::new(|_| Ok(Steps::default()))),
+            "ready" => return Ok(Box::new(|view| Ok(of_ready_units(view)))),
+            "always" => {
+                let all = |view: &Idle| (0..view.spare_blocks.len() as u32).map(collect).collect();
+                return Ok(Box::new(move |view| Ok(Steps { steps: all(view), ..Steps::default() })));
+            }
+            "always idle" => {
+                return Ok(Box::new(|view| {
+                    let idle = (0..).zip(&view.idle_since_ns).filter(|(_, since_ns)| since_ns.is_some());
+                    let steps = idle.map(|(unit, _)| collect(unit)).collect();
+                    Ok(Steps { steps, ..Steps::default() })
+                }));
+            }
+            _ => {}
         }
         Ok(Box::new(|view| {
             let mut answer = Steps::default();
@@ -89,7 +123,7 @@ impl Loader for Own {
                 {
                     let due_ns = since_ns + 300_000;
                     if due_ns <= view.now_ns {
-                        answer.steps.push(Wished { unit, work: Work::Collect, should: false });
+                        answer.steps.push(collect(unit));
                     } else {
                         let first = answer.ask_again_ns.unwrap_or(due_ns);
                         answer.ask_again_ns = Some(first.min(due_ns));
@@ -176,7 +210,7 @@ const RATED: &str = "random:span=16MiB,size=4KiB,count=12000,write=1,rate=2500";
 #[test]
 fn policies_outside_do_as_their_counterparts() {
     type Settings = &'static [(&'static str, &'static str)];
-    let cases: [(&str, Settings, Settings, Settings); 5] = [
+    let cases: [(&str, Settings, Settings, Settings); 7] = [
         (WRITES, &[], &[("gc.victim", "fifo")], &[("gc.victim", "external"), ("gc.victim_file", "oldest")]),
         (
             WRITES,
@@ -199,6 +233,18 @@ fn policies_outside_do_as_their_counterparts() {
         (
             RATED,
             &OPEN,
+            &[("background.collect.after", "300us"), ("background.collect.until", "12")],
+            &[("background.kind", "external"), ("background.file", "ready")],
+        ),
+        (
+            RATED,
+            &[("host.mode", "open"), ("channels", "2"), ("dies", "2"), ("planes", "2"), ("ftl.kind", "dftl")],
+            &[("background.collect.after", "300us"), ("background.collect.until", "12")],
+            &[("background.kind", "external"), ("background.file", "ready")],
+        ),
+        (
+            RATED,
+            &OPEN,
             &[("buffer.destage", "idle"), ("buffer.idle_after", "50us")],
             &[("buffer.destage", "external")],
         ),
@@ -210,6 +256,15 @@ fn policies_outside_do_as_their_counterparts() {
         assert_eq!(outside_result, inside, "{outside:?}");
         assert_ne!(plain, inside, "{outside:?}: the counterpart acts");
     }
+}
+
+#[test]
+fn a_step_that_is_not_urgent_waits_until_its_unit_is_idle() {
+    let of = |file| {
+        let background = [("background.kind", "external"), ("background.file", file)];
+        behaviour(&run(RATED, &[&[("host.mode", "open")], &background]).expect("a run"))
+    };
+    assert_eq!(of("always"), of("always idle"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl<V: Viewed, A: Answer> Remembered<V, A> {
     /// Remembers an answer. Where there is no room for it, all before it are forgotten.
     pub(super) fn keep(&mut self, view: &V, answer: &A) {
         let room = view.room();
-        if room == 0 {
+        if room == 0 || !answer.is_of_view() {
             return;
         }
         if self.count >= room {

@@ -75,6 +75,16 @@ impl Viewed for Units {
 }
 
 impl Viewed for Idle {
+    // A unit that is busy now and then has the views of a collection again: a few, since times of idleness don't come back.
+    fn room(&self) -> usize {
+        64
+    }
+
+    fn hash(&self) -> u64 {
+        let idle = self.idle_since_ns.iter().map(|since_ns| since_ns.map_or(u64::MAX, |since_ns| since_ns));
+        hash(idle.chain(self.spare_blocks.iter().copied()))
+    }
+
     fn is_as(&self, before: &Self) -> bool {
         self.idle_since_ns == before.idle_since_ns
             && self.spare_blocks == before.spare_blocks
@@ -103,6 +113,10 @@ pub(crate) trait Answer: Clone {
     fn again_ns(&self) -> Option<u64> {
         None
     }
+    /// True if it holds for its view whenever that comes.
+    fn is_of_view(&self) -> bool {
+        true
+    }
 }
 
 impl Answer for Option<u32> {}
@@ -111,6 +125,11 @@ impl Answer for Vec<u32> {}
 impl Answer for Steps {
     fn again_ns(&self) -> Option<u64> {
         self.ask_again_ns
+    }
+
+    // Time alone may make a unit ready.
+    fn is_of_view(&self) -> bool {
+        self.ask_spare_below.is_none() && self.ask_idle_ns.is_none()
     }
 }
 

@@ -228,7 +228,7 @@ impl Scheduler {
     pub(crate) fn settle(&self, queue: &mut Queue, inserted: Option<usize>) {
         if let Some(passing) = self.passing() {
             passing.settle(queue, inserted);
-        } else if let Scheduler::OutOfOrder(_) = self {
+        } else if let Scheduler::OutOfOrder(_) | Scheduler::Flin(_) = self {
             queue.list_unordered();
         }
     }

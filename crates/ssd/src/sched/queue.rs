@@ -285,6 +285,12 @@ impl Queue {
         (self.writing.last(pages, before), self.writing.last_erase(pages, before))
     }
 
+    /// Numbers below `before` of the commands that write or erase one of the pages, some of them more than once. Only in a long
+    /// queue.
+    pub(super) fn writers_before(&self, pages: &Pages, before: u64) -> impl Iterator<Item = u64> {
+        self.writing.all(pages, before)
+    }
+
     /// The place of the last erase of one of the pages. Only in a long queue.
     pub(super) fn last_erase(&self, pages: &Pages) -> Option<usize> {
         let number = self.writing.last_erase(pages, u64::MAX)?;

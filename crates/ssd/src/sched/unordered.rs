@@ -91,6 +91,18 @@ impl Unordered {
         each_unit(units).all(|unit| self.ordered[unit].front() == Some(&number))
     }
 
+    /// Commands before that of a number that write to these units, some of them more than once.
+    pub(super) fn before(&self, units: u64, number: u64) -> impl Iterator<Item = u64> {
+        let of_unit =
+            move |unit: usize| self.ordered[unit].iter().copied().take_while(move |own| *own < number);
+        each_unit(units).flat_map(of_unit).inspect(|_| work::look_at(1))
+    }
+
+    /// Reads before the command of a number that touch one of the pages, some of them more than once.
+    pub(super) fn reads_before(&self, pages: &Pages, number: u64) -> impl Iterator<Item = u64> {
+        self.reads.of(pages).filter(move |read| *read < number)
+    }
+
     /// True if a read before the command of that number touches one of the pages.
     pub(super) fn is_read_before(&self, pages: &Pages, number: u64) -> bool {
         self.reads.of(pages).any(|read| read < number)

@@ -88,6 +88,12 @@ impl Writing {
         self.writers.last(pages, before)
     }
 
+    /// The numbers, below `before`, of all commands that write or erase one of the pages, some of them more than once. Only where
+    /// they are counted one by one.
+    pub(super) fn all(&self, pages: &Pages, before: u64) -> impl Iterator<Item = u64> {
+        self.writers.of(pages).chain(self.erases.of(pages)).filter(move |number| *number < before)
+    }
+
     /// Likewise, of the last one that erases one of them.
     pub(super) fn last_erase(&self, pages: &Pages, before: u64) -> Option<u64> {
         self.erases.last(pages, before)

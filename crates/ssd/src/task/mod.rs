@@ -13,6 +13,7 @@ mod destage;
 mod level;
 mod pace;
 mod refresh;
+mod standing;
 mod write_back;
 
 use schemars::JsonSchema;
@@ -23,6 +24,7 @@ use crate::external::{External, Idle, Outside, Steps, check_units};
 use crate::op::{Step, Work};
 use crate::quantity::{Bound, Nanos};
 pub(crate) use destage::{BufferView, Leaving};
+pub(crate) use standing::{Candidate, Standing};
 
 /// Work ahead of need. All of it is off by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,6 +215,12 @@ impl Background {
     /// True if a function outside the engine decides which units make steps.
     pub(crate) fn is_external(&self) -> bool {
         self.config.kind == Kind::External
+    }
+
+    /// True if units make no steps but those that such a function wishes.
+    pub(crate) fn is_of_plan_alone(&self) -> bool {
+        let has_rules = self.fold_after.0.is_some() || self.config.refresh != refresh::Config::default();
+        self.is_external() && !has_rules
     }
 
     /// The steps that a function outside the engine wishes of a view of all units. `makes`: kinds of work that the drive has.

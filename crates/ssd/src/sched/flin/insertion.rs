@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sched::work;
+
 /// A command of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Item {
@@ -24,6 +26,8 @@ pub(super) struct Item {
     service_ns: u64,
     /// Estimated wait if its flow was alone, ns.
     alone_ns: u64,
+    /// Number of a command that it waits for, 0 for none that is known: it is not looked at before that is gone.
+    behind: u64,
 }
 
 impl Item {
@@ -31,7 +35,17 @@ impl Item {
     pub(super) fn new(number: u64, tenant: u16, units: u64, (arrived_ns, service_ns): (u64, u64)) -> Self {
         // A drive may have times of 0.
         let service_ns = service_ns.max(1);
-        Self { number, tenant, units, low: false, fixed: false, arrived_ns, service_ns, alone_ns: 0 }
+        Self {
+            number,
+            tenant,
+            units,
+            low: false,
+            fixed: false,
+            arrived_ns,
+            service_ns,
+            alone_ns: 0,
+            behind: 0,
+        }
     }
 
     /// Slowdown if it is done `finish_ns` from now.
@@ -86,6 +100,8 @@ pub(super) struct List {
     items: VecDeque<Item>,
     /// Those of low intensity.
     low: usize,
+    /// Those that are known to wait for another command.
+    held: usize,
 }
 
 impl List {
@@ -98,11 +114,35 @@ impl List {
         self.items.push_back(Item { low: false, ..item });
     }
 
+    /// Those that are not known to wait for another command, in order, with their places.
+    pub(super) fn free(&self) -> impl Iterator<Item = (usize, &Item)> {
+        self.items.iter().enumerate().filter(|(_, item)| item.behind == 0)
+    }
+
+    /// The command at a place, which is free, waits for that of a number.
+    pub(super) fn hold(&mut self, place: usize, behind: u64) {
+        self.items[place].behind = behind;
+        self.held += 1;
+    }
+
+    /// The command of a number is gone: those that wait for it are free.
+    pub(super) fn release(&mut self, number: u64) {
+        if self.held == 0 {
+            return;
+        }
+        for item in self.items.iter_mut().filter(|item| item.behind == number) {
+            work::look_at(1);
+            item.behind = 0;
+            self.held -= 1;
+        }
+    }
+
     /// Takes the command of a number out.
     pub(super) fn remove(&mut self, number: u64) {
-        if let Some(place) = self.items.iter().position(|item| item.number == number) {
-            self.items.remove(place);
+        let place = self.items.iter().position(|item| item.number == number);
+        if let Some((place, item)) = place.and_then(|place| Some((place, self.items.remove(place)?))) {
             self.low -= usize::from(place < self.low);
+            self.held -= usize::from(item.behind > 0);
         }
     }
 
@@ -114,8 +154,11 @@ impl List {
         item.alone_ns = self.alone_ns(&item, end, arrival);
         let is_fixed = |other: &Item| item.keeps_order(other) || other.fixed;
         let first = self.items.range(start..end).rposition(is_fixed).map_or(start, |place| start + place + 1);
-        let place = if !item.low && self.is_most_slowed(&item, arrival, min_fairness) {
-            item.fixed = first < end;
+        let place = if first == end {
+            // There is no other place.
+            end
+        } else if !item.low && self.is_most_slowed(&item, arrival, min_fairness) {
+            item.fixed = true;
             first
         } else {
             self.fairest(&item, start..end, first, arrival)
@@ -163,13 +206,18 @@ impl List {
         let now_ns = arrival.now_ns;
         let ahead_ns: u64 = self.items.range(..part.start).map(|before| before.service_ns).sum();
         let mut finish_ns = arrival.ahead_ns + ahead_ns;
-        // Slowdowns of those before each place, as they are.
-        let mut before = vec![Range::NONE];
-        for (place, one) in self.items.range(part.clone()).enumerate() {
+        // Slowdowns of those before each place from `first` on, as they are.
+        let mut before = Vec::with_capacity(part.end - first + 1);
+        let mut all = Range::NONE;
+        for (place, one) in part.clone().zip(self.items.range(part.clone())) {
+            if place >= first {
+                before.push(all);
+            }
             finish_ns += one.service_ns;
-            before.push(before[place].with(one.slowdown(now_ns, finish_ns)));
+            all = all.with(one.slowdown(now_ns, finish_ns));
         }
-        let at = |place: usize| before[place - part.start];
+        before.push(all);
+        let at = |place: usize| before[place - first];
         let mut after = Range::NONE;
         let own = |finish_ns: u64| item.slowdown(now_ns, finish_ns + item.service_ns);
         let mut best = (at(part.end).with(own(finish_ns)).fairness(), part.end);

@@ -186,14 +186,21 @@ impl Flin {
         let (kind, level) = (kind(queued), self.level(queued.tenant));
         let order = queue.order_mut();
         order.lists[kind][level].remove(queued.number);
+        if queued.command.kind != CommandKind::Read {
+            order.lists[READS].iter_mut().for_each(|reads| reads.release(queued.number));
+        }
         order.turns[kind].took(level);
     }
 
     /// Stages 2 and 3: the place of the command to run next.
-    pub(super) fn pick(&self, queue: &Queue, now_ns: u64) -> usize {
+    pub(super) fn pick(&self, queue: &mut Queue, now_ns: u64) -> usize {
         let Some(order) = queue.order() else { return 0 };
-        let read = slots::read(queue, order);
+        let mut held = Vec::new();
+        let read = slots::read(queue, order, &mut held);
         let write = slots::write(queue, order);
+        for slots::Held { level, place, behind } in held {
+            queue.order_mut().lists[READS][level].hold(place, behind);
+        }
         match (read, write) {
             (Some(read), Some(write)) if self.reads_first(&read, &write, now_ns) => read.place,
             (Some(slot), None) | (_, Some(slot)) => slot.place,

@@ -5,6 +5,8 @@ use super::order::{Order, READS, WRITES};
 use super::{Queue, Queued};
 use crate::op::CommandKind;
 use crate::sched::out_of_order::touches;
+use crate::sched::unordered::Unordered;
+use crate::sched::work;
 
 /// A command that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +49,42 @@ fn depends(later: &Queued, earlier: &Queued) -> bool {
     same_unit || touches(later, earlier)
 }
 
-/// The read that goes next: the first that can start, of the first level in turn that has one.
-pub(super) fn read(queue: &Queue, order: &Order) -> Option<Slot> {
+/// A read that was found to wait for a command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// Its level, and its place in the list of that.
+    pub(super) level: usize,
+    pub(super) place: usize,
+    /// Number of the command.
+    pub(super) behind: u64,
+}
+
+/// The read that goes next: the first that can start, of the first level in turn that has one. Reads that wait for another
+/// command are added to `held`.
+pub(super) fn read(queue: &Queue, order: &Order, held: &mut Vec<Held>) -> Option<Slot> {
     order.turns[READS].levels().find_map(|level| {
-        order.lists[READS][level].iter().find_map(|item| {
+        order.lists[READS][level].free().find_map(|(at, item)| {
             let place = queue.place_of(item.number)?;
             let read = queue.get(place).filter(|read| !queue.holds_back(read))?;
             let may_depend = read.command.opens > 0 || queue.may_write(&read.pages);
-            let waits = may_depend && queue.iter().take(place).any(|before| depends(read, before));
-            (!waits).then(|| Slot::new(read, place, 0))
+            let behind = if may_depend { writer_before(queue, place, read) } else { None };
+            if let Some(behind) = behind {
+                held.push(Held { level, place: at, behind });
+                return None;
+            }
+            Some(Slot::new(read, place, 0))
         })
     })
+}
+
+/// Number of a command before a read, in its place, that writes or erases one of its pages.
+fn writer_before(queue: &Queue, place: usize, read: &Queued) -> Option<u64> {
+    if queue.is_long() {
+        let (writer, erase) = queue.last_before(&read.pages, read.number);
+        return writer.or(erase);
+    }
+    let mut earlier = queue.iter().take(place).inspect(|_| work::look_at(1));
+    earlier.find(|before| depends(read, before)).map(|before| before.number)
 }
 
 /// The write that goes next, likewise; or another command that is not an awaited read. Commands that it depends on run first.
@@ -85,13 +112,78 @@ pub(super) fn write(queue: &Queue, order: &Order) -> Option<Slot> {
 fn before(queue: &Queue, place: usize) -> (usize, u64) {
     let (mut first, mut before_ns) = (place, 0);
     while let Some(later) = queue.get(first) {
-        let mut earlier = queue.iter().take(first).enumerate().filter(|(_, before)| depends(later, before));
-        let Some((earliest, command)) = earlier.next() else { break };
+        let (earliest, service_ns) = match queue.unordered() {
+            Some(unordered) => listed(queue, unordered, later),
+            None => looked_for(queue, first, later),
+        };
         if first == place {
-            before_ns = command.command.total_ns();
-            before_ns += earlier.map(|(_, before)| before.command.total_ns()).sum::<u64>();
+            before_ns = service_ns;
         }
+        let Some(earliest) = earliest else { break };
         first = earliest;
     }
     (first, before_ns)
+}
+
+/// The place of the first command that the one at a place depends on, and the service times of all of them, ns.
+fn looked_for(queue: &Queue, place: usize, later: &Queued) -> (Option<usize>, u64) {
+    let earlier = queue.iter().take(place).inspect(|_| work::look_at(1)).enumerate();
+    earlier
+        .filter(|(_, before)| depends(later, before))
+        .fold((None, 0), |(first, service_ns), (at, before)| {
+            (first.or(Some(at)), service_ns + before.command.total_ns())
+        })
+}
+
+/// The same in a long queue, by its lists.
+fn listed(queue: &Queue, unordered: &Unordered, later: &Queued) -> (Option<usize>, u64) {
+    let mut earlier: Vec<u64> = if later.command.kind == CommandKind::Read {
+        queue.writers_before(&later.pages, later.number).collect()
+    } else {
+        let of_units = unordered.before(later.pages.units(), later.number);
+        of_units.chain(unordered.reads_before(&later.pages, later.number)).collect()
+    };
+    // Those of several units or pages are there several times.
+    earlier.sort_unstable();
+    earlier.dedup();
+    let service_ns = earlier.iter().filter_map(|number| queue.of_number(*number));
+    let service_ns = service_ns.map(|before| before.command.total_ns()).sum();
+    (earlier.first().and_then(|number| queue.place_of(*number)), service_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::tests::{anywhere, draws};
+
+    #[test]
+    fn in_a_long_queue_the_lists_find_what_a_search_finds() {
+        for (units, seed) in [(1, 1), (3, 2)] {
+            let (mut queue, mut draw, mut found) = (Queue::default(), draws(seed), [0; 2]);
+            for step in 0..3000 {
+                queue.insert(queue.len(), anywhere(&mut draw, units, 3000));
+                queue.list_unordered();
+                if queue.unordered().is_none() {
+                    continue;
+                }
+                let place = draw(queue.len() as u64) as usize;
+                let later = queue.get(place).expect("a command");
+                let unordered = queue.unordered().expect("a long queue");
+                let searched = looked_for(&queue, place, later);
+                assert_eq!(listed(&queue, unordered, later), searched, "step {step}");
+                let is_read = later.command.kind == CommandKind::Read;
+                found[usize::from(is_read)] += usize::from(searched.0.is_some());
+                if is_read {
+                    let mut earlier = queue.iter().take(place);
+                    let waits = earlier.any(|before| depends(later, before));
+                    assert_eq!(writer_before(&queue, place, later).is_some(), waits, "step {step}");
+                }
+                if queue.len() > 600 {
+                    queue.remove(draw(500) as usize);
+                    queue.list_unordered();
+                }
+            }
+            assert!(found.iter().all(|found| *found > 20), "{found:?}");
+        }
+    }
 }

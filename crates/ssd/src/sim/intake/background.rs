@@ -5,6 +5,7 @@
 //! the last request has come, so that a run ends with its requests.
 
 mod held;
+mod plan;
 
 use std::cmp::Reverse;
 
@@ -17,10 +18,10 @@ use crate::config::Config;
 use crate::content::Content;
 use crate::core::Crew;
 use crate::error::RunError;
-use crate::external::{External, Idle, Steps};
+use crate::external::External;
 use crate::nand::{Probe, TimePath};
 use crate::op::Work;
-use crate::task::{self, BufferView, Leaving, Urgency, View, Wish};
+use crate::task::{self, BufferView, Leaving, Standing, Urgency, View, Wish};
 
 /// The background's view of a die.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub(super) struct Background {
     /// Sets of dies that must collect before a page of the buffer goes to them, and one that has no step to make.
     held: Vec<u32>,
     stepless: Option<u32>,
+    /// The answer with these steps, if it stands when its view changes.
+    standing: Option<Standing>,
     /// Steps in progress that are recorded.
     #[serde(skip)]
     pub(super) running: Running,
@@ -69,6 +72,7 @@ impl Background {
             plan: Vec::new(),
             held: Vec::new(),
             stepless: None,
+            standing: None,
             running: Running::default(),
         }
     }
@@ -84,6 +88,7 @@ impl Background {
     pub(super) fn change(&mut self, config: &Config, now_ns: u64) {
         if let Some(policies) = &mut self.policies {
             policies.change(&config.background, &config.buffer.destage);
+            self.standing = None;
             self.due_ns = Some(now_ns);
         }
     }
@@ -92,11 +97,6 @@ impl Background {
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.policies.is_some()
-    }
-
-    /// True if units may have steps to make.
-    pub(super) fn works_on_units(&self) -> bool {
-        self.policies.as_ref().is_some_and(task::Background::is_of_units)
     }
 
     /// When to ask again though nothing happens, ns.
@@ -134,11 +134,19 @@ impl Background {
         (self.policies, self.due_ns, self.destages_before) = (None, None, None);
         self.plan.clear();
         self.held.clear();
+        self.standing = None;
     }
 
     /// A die has made its part of a step.
     pub(super) fn step_done(&mut self, die: u32) {
         self.dies[die as usize].is_stepping = false;
+    }
+
+    /// True if a unit may have a step to make.
+    pub(super) fn may_step(&self) -> bool {
+        let Some(policies) = &self.policies else { return false };
+        let plans_nothing = policies.is_of_plan_alone() && self.plan.is_empty();
+        policies.is_of_units() && (!plans_nothing || !self.held.is_empty())
     }
 
     /// The steps wished of a unit, the most urgent first; notes when to ask again.
@@ -148,8 +156,9 @@ impl Background {
         let refreshes = policies.map(|policies| (Work::Refresh, policies.refresh_wish(view)));
         let rules = self.policies.as_mut().filter(|policies| !policies.is_external());
         let wishes = rules.map(|policies| policies.wishes(unit, view));
-        let mut steps: Vec<(Work, Urgency)> =
-            self.plan.iter().filter(|step| step.0 == unit).map(|step| (step.1, step.2)).collect();
+        let is_idle = view.idle_since_ns.is_some();
+        let planned = self.plan.iter().filter(|step| step.0 == unit && (is_idle || step.2 > Urgency::Idle));
+        let mut steps: Vec<(Work, Urgency)> = planned.map(|step| (step.1, step.2)).collect();
         for (work, wish) in wishes.into_iter().flatten().chain(refreshes).chain(folds) {
             if let Some(urgency) = self.heed(wish) {
                 steps.push((work, urgency));
@@ -234,43 +243,6 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         });
     }
 
-    /// Asks a function outside the engine for the steps of all units.
-    fn plan(&mut self) {
-        let Some(policies) = self.background.policies.as_ref().filter(|policies| policies.is_external())
-        else {
-            return;
-        };
-        let units = 0..self.core.mapped_units();
-        let makes = |work| self.core.ftl.makes(work);
-        let Steps { steps, ask_again_ns } = policies.plan(makes, |view| {
-            *view = Idle {
-                now_ns: self.array.now_ns(),
-                idle_since_ns: units.clone().map(|unit| self.unit_is_idle_since_ns(unit)).collect(),
-                dirty_pages: units.clone().map(|unit| self.dirty_pages(unit)).collect(),
-                spare_blocks: units.clone().map(|unit| self.core.ftl.spare_blocks(unit)).collect(),
-                under_way: units.clone().map(|unit| self.core.ftl.is_collecting(unit)).collect(),
-            };
-        });
-        self.background.plan.clear();
-        self.background.plan.extend(
-            steps.iter().map(|step| {
-                (step.unit, step.work, if step.should { Urgency::Should } else { Urgency::Idle })
-            }),
-        );
-        if let Some(time_ns) = ask_again_ns.filter(|time_ns| *time_ns > self.array.now_ns()) {
-            self.background.heed(Wish::NotBefore(time_ns));
-        }
-    }
-
-    /// Since when the dies have all been idle that are busy when a unit is, ns.
-    fn unit_is_idle_since_ns(&self, unit: u32) -> Option<u64> {
-        if self.stations.are_managed() {
-            return self.idle_since_ns(self.stations.dies_of(self.stations.station_of(unit)));
-        }
-        let (dies, _) = self.background.crews.iter().find(|(_, units)| units.contains(&unit))?;
-        self.idle_since_ns(dies.iter().copied())
-    }
-
     /// Pages of a unit that wait in the write buffer; all that may go to it where a page has no unit before it is written.
     pub(super) fn dirty_pages(&self, unit: u32) -> u32 {
         if self.core.alloc.shares_map() {
@@ -316,7 +288,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[cold]
     pub(super) fn ask_background(&mut self) -> Result<(), RunError> {
         self.look_around();
-        if self.background.works_on_units() {
+        if self.background.may_step() {
             let crews = std::mem::take(&mut self.background.crews);
             let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
             self.background.crews = crews;
