@@ -1,8 +1,9 @@
 """A fitted drive with superblocks instead: `python superblocks.py NAME [PAGES_PER_BLOCK ...]`.
 
-Only `alloc.kind` and `pages_per_block` change, and the program time, which follows from the throughput at saturation.
-Simulations are those of a search, with 1,500 reads a load. Prints each load's latencies, measured / simulated, in us,
-and those at saturation.
+Only `alloc.kind` and `pages_per_block` change, and the program time, which follows from the throughput at saturation;
+in the last drive, `background.collect.should_below`, too, so that superblocks are collected ahead. Simulations are
+those of a search, with 1,500 reads a load. Prints each load's latencies, measured / simulated, in us, and those at
+saturation.
 """
 
 import sys
@@ -16,6 +17,8 @@ from flashweir.fitting import measurements, space, trials
 HERE = Path(__file__).parent
 SEED = 1
 PAGES = (30, 60, 90)
+# Erased superblocks below which one is collected ahead.
+AHEAD = {"background.collect.should_below": 4}
 METRICS = ("write_mean", "write_p50", "write_p99", "read_p50", "read_p99", "read_p999")
 
 
@@ -41,6 +44,7 @@ def rows(name: str, pages: Sequence[int]) -> Iterator[str]:
     drive = tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
     drives = {"fitted": settings(drive)} | {f"superblocks of {one} pages a die": with_superblocks(drive, one)
                                             for one in pages}  # fmt: skip
+    drives["collected ahead"] = with_superblocks(drive, pages[-1]) | AHEAD
     for title, own in drives.items():
         made = task.evaluate(own)
         yield f"\n{title}: error {made.error:.3f}\n\n| writes/s | {' | '.join(METRICS)} |\n|---{'|---' * len(METRICS)}|"
