@@ -1,7 +1,7 @@
 //! The live drive: a simulated drive that clients open as a disk, over the NBD protocol or vhost-user.
 //!
 //! `nbd/` speaks with clients, over TLS by `tls.rs`, `vhost/` with virtual machines, both answer by `reply.rs`, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
-//! `clock.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
+//! `clock.rs`, for which it waits by `plan.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
 //! `faults.rs` holds requests back, `what_if.rs` compares with a fork, and `cuts.rs` knows the bytes that a power cut leaves;
 //! `record.rs` keeps the arrivals, `state.rs` the drive in a folder, `tally.rs` the counts of health logs.
 
@@ -15,6 +15,7 @@ mod exports;
 mod faults;
 mod lateness;
 mod nbd;
+mod plan;
 mod promise;
 mod record;
 mod reply;
