@@ -86,7 +86,7 @@ const REMEMBERED: u32 = 512;
 /// Longest time awake before a look, on a machine that has a processor to spare.
 const MAX_AWAKE: Duration = Duration::from_millis(1);
 /// The same, on one that has none.
-const MIN_AWAKE: Duration = Duration::from_micros(200);
+const MIN_AWAKE: Duration = Duration::from_micros(100);
 /// Longest time between two readings of the clock of a thread that has its processor to itself.
 const UNDISTURBED: Duration = Duration::from_micros(50);
 
@@ -200,7 +200,7 @@ mod tests {
         };
         assert_eq!(wait(&[1, 50]), Some(us(9_000)));
         assert!(wait(&[1, 51, 3]) > Some(us(9_400)));
-        assert!((0..20).map(|_| wait(&[4_000])).last() > Some(Some(us(9_750))));
+        assert!((0..20).map(|_| wait(&[4_000])).last() > Some(Some(us(9_850))));
         assert!((0..200).map(|_| wait(&[1])).last() == Some(Some(us(9_000))), "others are gone");
     }
 
