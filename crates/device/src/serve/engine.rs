@@ -109,7 +109,9 @@ impl Engine {
 
     /// The engine's own thread: answers what is due until [`Engine::end`].
     pub(super) fn run(&self) {
-        let _prompt = Prompt::begin();
+        // In virtual time nothing is due: it works all the time.
+        let paced = locked(&self.clock).is_paced();
+        let _prompt = if paced { Prompt::begin_in_real_time() } else { Prompt::begin() };
         let mut lead = Lead::default();
         // When to look at the drive though nobody waits: a time that may be missed.
         let mut idle = None;

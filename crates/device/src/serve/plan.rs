@@ -84,7 +84,7 @@ impl Plan {
 /// Waits that are remembered together.
 const REMEMBERED: u32 = 512;
 /// Longest time awake before a look, on a machine that has a processor to spare.
-const MAX_AWAKE: Duration = Duration::from_millis(1);
+const MAX_AWAKE: Duration = Duration::from_micros(500);
 /// The same, on one that has none.
 const MIN_AWAKE: Duration = Duration::from_micros(100);
 /// Longest time between two readings of the clock of a thread that has its processor to itself.
@@ -179,15 +179,15 @@ mod tests {
         // A machine that has no time for this thread does not get all of it taken away.
         lead.woke(us(90_000));
         assert_eq!(lead.sleep(us(800)), Some(us(797)));
-        lead.woke(us(1_000));
-        assert_eq!((lead.sleep(us(800)), lead.sleep(us(1200))), (None, Some(us(200))));
+        lead.woke(us(500));
+        assert_eq!((lead.sleep(us(500)), lead.sleep(us(700))), (None, Some(us(200))));
     }
 
     #[test]
     fn a_thread_whose_processor_is_taken_stays_awake_for_less() {
         let mut lead = Lead::default();
         let begin = Instant::now();
-        lead.woke(us(1_000));
+        lead.woke(us(500));
         let mut wait = |gaps: &[u64]| {
             let mut now = begin;
             lead.awake(now);
@@ -198,10 +198,10 @@ mod tests {
             lead.waited();
             lead.sleep(us(10_000))
         };
-        assert_eq!(wait(&[1, 50]), Some(us(9_000)));
-        assert!(wait(&[1, 51, 3]) > Some(us(9_400)));
+        assert_eq!(wait(&[1, 50]), Some(us(9_500)));
+        assert!(wait(&[1, 51, 3]) > Some(us(9_700)));
         assert!((0..20).map(|_| wait(&[4_000])).last() > Some(Some(us(9_850))));
-        assert!((0..200).map(|_| wait(&[1])).last() == Some(Some(us(9_000))), "others are gone");
+        assert!((0..200).map(|_| wait(&[1])).last() == Some(Some(us(9_500))), "others are gone");
     }
 
     #[test]
