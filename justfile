@@ -216,13 +216,13 @@ live-debian root="target/debian" accel="tcg": build-release
     python experiments/13-live/debian.py --root {{ root }} --accel {{ accel }}
 
 # Cuts the power under f2fs in a virtual machine, CUTS times a drive (a third on those that lie), over its kernel's nbd (root)
-live-f2fs cuts="30" root="target/debian": build-release
+live-f2fs cuts="30" root="target/debian" accel="tcg": build-release
     #!/usr/bin/env bash
     set -euo pipefail
     for drive in volatile protected collecting; do
-        python experiments/13-live/guest_cuts.py --root {{ root }} --drive $drive --cuts {{ cuts }} --seed 31
+        python experiments/13-live/guest_cuts.py --root {{ root }} --accel {{ accel }} --drive $drive --cuts {{ cuts }} --seed 31
     done
-    python experiments/13-live/guest_cuts.py --root {{ root }} --drive lying --cuts $(({{ cuts }} / 3)) --seed 31
+    python experiments/13-live/guest_cuts.py --root {{ root }} --accel {{ accel }} --drive lying --cuts $((({{ cuts }} + 2) / 3)) --seed 31
 
 # Two virtual machines on one drive: reads of the first while the second writes, with shared channels and with its own
 live-tenants seconds="100" dilate="1000": build-release

@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import uml
 from guest import parsed, run
 from machine import LOOP, Machine, shared_memory, vhost_disk
 
@@ -46,6 +47,8 @@ mount -t proc proc /proc 2>/dev/null; mount -t sysfs sys /sys 2>/dev/null
 mount -t devtmpfs dev /dev 2>/dev/null; mkdir -p /dev/pts /dev/shm /mnt/test /mnt/scratch
 mount -t devpts devpts /dev/pts; mount -t tmpfs tmp /tmp; mount -t tmpfs shm /dev/shm
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0
+modules=/lib/modules/$(uname -r)
+[ -d $modules ] || {{ mkdir $modules; mount -t hostfs none $modules -o {uml.MODULES}/$(uname -r); }}
 modprobe nbd nbds_max={NBDS}
 echo 1 > /proc/sys/kernel/printk
 {LOOP}"""
@@ -75,11 +78,12 @@ systemctl poweroff --no-block
 """
 
 
-def missing() -> str:
+def missing(accel: str = "tcg") -> str:
     """Names what this machine lacks; empty if nothing."""
     if os.geteuid() != 0:
         return "root, to unpack a Debian"
-    return ", ".join(name for name in TOOLS if shutil.which(name) is None)
+    tools = (*TOOLS, *uml.TOOLS) if accel == "uml" else TOOLS
+    return ", ".join(name for name in tools if shutil.which(name) is None)
 
 
 def make_root(root: Path) -> float:
@@ -118,12 +122,25 @@ def machine(
     accel: str = "tcg",
     mib: int = MEMORY_MIB,
     processors: int = 1,
-    options: Sequence[object] = (),
+    disks: Sequence[Path] = (),
 ) -> Machine:
-    """A machine with the Debian that takes commands, forgets its writes to its root, and reaches 127.0.0.1 by NBD."""
-    words = ["-m", f"{mib}M", "-smp", processors, "-drive", f"file={image},format=raw,if=virtio,snapshot=on"]
+    """A machine with the Debian that takes commands, forgets its writes to disks, and reaches 127.0.0.1 by NBD.
+
+    Args:
+        root: the Debian's files, for its kernel.
+        image: its root, a disk.
+        accel: QEMU's accelerator, or `uml`: a kernel that is a process, many times as fast as an emulated machine.
+        mib: memory.
+        processors: of those there is one with `uml`.
+        disks: further disks.
+    """
+    if accel == "uml":
+        return uml.Uml([image, *disks], mib)
+    words = ["-m", f"{mib}M", "-smp", processors]
+    for disk in (image, *disks):
+        words += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
     words += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net"]
-    return Machine(*kernel_of(root), [*words, *options], "root=/dev/vda rw init=/agent net.ifnames=0", accel)
+    return Machine(*kernel_of(root), words, "root=/dev/vda rw init=/agent net.ifnames=0", accel)
 
 
 def boot(root: Path, socket: Path, accel: str) -> tuple[dict[str, str], float]:

@@ -1,6 +1,6 @@
 """Power cuts under a file system in a virtual machine, for one that this machine's kernel lacks: f2fs.
 
-    python guest_cuts.py [--on f2fs] [--drive NAME] [--cuts N] [--root DIR] [WORKLOAD ...]
+    python guest_cuts.py [--on f2fs] [--drive NAME] [--cuts N] [--root DIR] [--accel uml] [WORKLOAD ...]
 
 The turns are those of cuts.py, with the same drives and workloads; the file system is mounted in a machine with
 Debian's kernel, which reaches the drive by that kernel's nbd. Each turn has a new drive and connection; the machine
@@ -123,7 +123,7 @@ def main() -> None:
     options.add_argument("--accel", default="tcg")
     given = options.parse_args()
     os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-    if lacks := debian.missing():
+    if lacks := debian.missing(given.accel):
         print(f"{given.on}: not run: this machine lacks {lacks}")
         return
     draw = random.Random(given.seed)  # noqa: S311 - nothing to hide

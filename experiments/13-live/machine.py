@@ -8,6 +8,7 @@ import contextlib
 import os
 import queue
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -21,7 +22,7 @@ BOOT_S = 600
 # Said by the machine when it waits for a command, and after one with its exit code.
 READY, ENDED = "MACHINE-READY", "MACHINE-ENDED"
 LOOP = f"""\
-exec < /dev/ttyS0 > /dev/ttyS0 2>&1
+exec < /dev/${{TTY:-ttyS0}} > /dev/${{TTY:-ttyS0}} 2>&1
 stty -echo -onlcr
 echo {READY}
 while read -r line; do
@@ -64,6 +65,14 @@ class Machine:
             "-nodefaults",
         ]
         words += ["-serial", "stdio", *options]
+        self.start(words)
+
+    def start(self, words: Sequence[object]) -> None:
+        """Starts it by a command whose standard input and output are its console.
+
+        Raises:
+            RuntimeError: it has none.
+        """
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.said: list[str] = []
         self.process = subprocess.Popen(  # noqa: S603
@@ -74,10 +83,11 @@ class Machine:
             text=True,
             errors="replace",
             bufsize=1,
+            process_group=0,
             env=os.environ | {"LC_ALL": "C"},
         )
         if self.process.stdin is None or self.process.stdout is None:
-            raise RuntimeError("QEMU has no serial line")
+            raise RuntimeError(f"{words[0]} has no console")
         self._input = self.process.stdin
         threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
 
@@ -92,7 +102,8 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
@@ -119,6 +130,10 @@ class Machine:
             found.append(line)
             if mark in line:
                 return found
+
+    def disk(self, number: int) -> str:
+        """The device of a disk that it was started with."""
+        return f"/dev/vd{'abc'[number]}"
 
     def ready(self) -> None:
         """Waits until it takes commands."""

@@ -1,6 +1,6 @@
 """Test suites of file systems and block devices on a served drive, over the kernel's nbd in a virtual machine.
 
-    python suites.py [--here] [--xfstests DIR] [--blktests DIR] [--on ext4] [--minutes 30] [--root DIR]
+    python suites.py [--here] [--xfstests DIR] [--blktests DIR] [--on ext4] [--minutes 30] [--root DIR] [--accel uml]
 
 xfstests: the group `quick` of its generic tests, two exports of one drive as its test and scratch disks. blktests:
 those of its group `block` that take a device. DIR is the built source of a suite (`make` in it); Debian has neither as
@@ -163,10 +163,9 @@ def ran(suite: str, given: argparse.Namespace, boot: tuple[Path, Path], source: 
             return list(outcomes(shown(lines)))
         # The source is at the same path in the machine: its programs name it.
         debian.make_image(source, folder / "suite", 2048)
-        words = ["-drive", f"file={folder / 'suite'},format=raw,if=virtio,snapshot=on"]
-        machine = stack.enter_context(debian.machine(*boot, given.accel, 2048, 2, words))
+        machine = stack.enter_context(debian.machine(*boot, given.accel, 2048, 2, [folder / "suite"]))
         connect(machine, live)
-        machine.run(f"mkdir -p {source} && mount /dev/vdb {source}; modprobe {given.on}; cd {source}")
+        machine.run(f"mkdir -p {source} && mount {machine.disk(1)} {source}; modprobe {given.on}; cd {source}")
         machine.send(command_of(suite, source, given.on, ("/dev/nbd0", "/dev/nbd1"), ""))
         return list(outcomes(shown(lines_until(machine, time.monotonic() + 60 * given.minutes))))
 
@@ -194,7 +193,7 @@ def main() -> None:
     options.add_argument("--accel", default="tcg")
     given = options.parse_args()
     os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-    if lacks := missing(given.on) if given.here else debian.missing():
+    if lacks := missing(given.on) if given.here else debian.missing(given.accel):
         print(f"not run: this machine lacks {lacks}")
         return
     failed: set[str] = set()

@@ -108,7 +108,8 @@ pub fn simulate_sharing(
     for (name, value) in watched {
         result[name] = value;
     }
-    save.map(|save| save.write(run, simulation, names, capacities)).transpose()?;
+    let tenants = (names, workloads.volumes(simulation.geometry()));
+    save.map(|save| save.write(run, simulation, tenants, capacities)).transpose()?;
     Ok(result)
 }
 

@@ -147,6 +147,17 @@ impl<'a> Workloads<'a> {
         self.descriptions.iter().map(|description| description.name.clone()).collect()
     }
 
+    /// Sectors of their parts of the drive, by stream, if these lie one behind the other from its begin. Empty otherwise.
+    pub(crate) fn volumes(&self, geometry: &Geometry) -> Vec<u64> {
+        let mut next = 0;
+        let part = |Tenant { shape, .. }: &Tenant| {
+            let sectors = shape.volume_sectors.filter(|_| shape.offset_sectors == next)?;
+            next += sectors.next_multiple_of(geometry.page_sectors.into());
+            Some(sectors.next_multiple_of(geometry.page_sectors.into()))
+        };
+        self.tenants.iter().map(part).collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// Goes through the workloads that are to last for some time, to find out how long they last as they are.
     fn stretch(&mut self, reporter: &mut Reporter<'_>) -> Result<(), Error> {
         for (tenant, description) in self.tenants.iter_mut().zip(&self.descriptions) {

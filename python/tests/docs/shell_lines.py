@@ -35,6 +35,7 @@ EXCEPTIONS: dict[str, str] = {
     r"real\.json|fio:job\.fio": "needs fio: python/tests/devices/test_fio_results.py",
     r"--health-before": "needs nvme-cli: python/tests/devices/test_health.py",
     r"--save-state aged": "makes ten million requests: python/tests/serve/test_save_state.py",
+    r"\$design": "is of a database on a served drive: python/tests/serve/test_guide_postgresql.py",
     r"\.\.\.": "leaves something out",
 }  # fmt: skip
 

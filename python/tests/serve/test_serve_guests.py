@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -26,6 +27,7 @@ MODULES = (
     "postgres",
     "suites",
     "tenants",
+    "uml",
     "workloads",
 )
 # A machine of which only the serial line is simulated.
@@ -69,6 +71,36 @@ def test_a_command_returns_its_output_and_exit_code(shell: ModuleType) -> None:
         with pytest.raises(RuntimeError, match="did not say MACHINE-ENDED in 0 s"):
             machine.run("sleep 60", 0.2)
     assert machine.process.poll() is not None
+
+
+def test_a_kernel_that_is_a_process_ends_with_its_network(
+    live: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A daemon that says its process.
+    daemon = '#!/bin/sh\nsleep 60 > /dev/null 2>&1 &\necho $! > "$5"\n'
+    tools = {
+        "linux.uml": SHELL.replace("read -r line", 'read -r line && cd "${0%/*}" && echo "$*" > words'),
+        "vde_switch": daemon,
+    }
+    for name, text in {**tools, "slirpvde": daemon}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert live.debian.missing("uml") in ("", live.debian.missing())
+    with live.debian.machine(tmp_path, tmp_path / "image", "uml", 64, 2, [tmp_path / "suite"]) as machine:
+        machine.ready()
+        assert machine.run("sleep 60 & echo $!; echo here")[1].endswith("here")
+        words = (tmp_path / "words").read_text().split()
+        place = Path(next(word for word in words if word.startswith("uml_dir=")).removeprefix("uml_dir="))
+        daemons = [int((place / name).read_text()) for name in ("switch", "slirp")]
+        assert {"mem=64M", "root=/dev/ubda", f"ubd1={place / 'written-1'},{tmp_path / 'suite'}"} <= set(words)
+        assert (machine.disk(0), machine.disk(1)) == ("/dev/ubda", "/dev/ubdb")
+    assert machine.process.poll() is not None
+    assert not place.exists()
+    end = time.monotonic() + 60
+    while any(Path(f"/proc/{process}/exe").exists() for process in daemons):
+        assert time.monotonic() < end, "the network has not ended"
+        time.sleep(0.01)
 
 
 def test_outcomes_of_test_suites_are_read_from_their_lines(live: SimpleNamespace) -> None:

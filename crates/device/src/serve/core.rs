@@ -1,6 +1,6 @@
 //! The drive while it is served, and those who wait for it: requests enter, complete, and are answered when they are due.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -77,6 +77,8 @@ pub(super) struct Core {
     /// No request is taken any more.
     closed: bool,
     pub(super) batch: Vec<(u64, Arrival)>,
+    /// Replies that are due, with the times of arrival and completion, ns.
+    replies: Vec<(Reply, (u64, u64))>,
 }
 
 impl Core {
@@ -97,6 +99,7 @@ impl Core {
             failed: None,
             closed: false,
             batch: Vec::new(),
+            replies: Vec::new(),
         }
     }
 
@@ -270,22 +273,40 @@ impl Core {
             if unreadable {
                 self.tally.media_errors += 1;
                 reply.fail(FAILED);
+                self.handed_over((arrived_ns, end_ns), Instant::now());
             } else if let Some(failed) = failed {
                 reply.fail(super::nbd::error_of(&failed));
+                self.handed_over((arrived_ns, end_ns), Instant::now());
             } else {
-                reply.send();
-            }
-            if self.clock.is_paced() && !self.clock.is_paused() {
-                let late = Instant::now().saturating_duration_since(self.clock.due(end_ns));
-                self.lateness.add(late, self.clock.wall(end_ns.saturating_sub(arrived_ns)));
+                self.replies.push((reply, (arrived_ns, end_ns)));
             }
             self.tally.completes(self.outstanding.is_empty().then_some(end_ns));
             if is_flush {
                 self.tally.flushes += 1;
+                self.hand_over();
                 self.flushed()?;
             }
         }
+        self.hand_over();
         Ok(())
+    }
+
+    /// Hands replies that are due to their clients.
+    fn hand_over(&mut self) {
+        let replies = std::mem::take(&mut self.replies);
+        let (replies, mut times): (Vec<Reply>, VecDeque<_>) = replies.into_iter().unzip();
+        Reply::send_all(replies, |count| {
+            let now = Instant::now();
+            times.drain(..count).for_each(|times| self.handed_over(times, now));
+        });
+    }
+
+    /// A reply was handed over at `now`.
+    fn handed_over(&mut self, (arrived_ns, end_ns): (u64, u64), now: Instant) {
+        if self.clock.is_paced() && !self.clock.is_paused() {
+            let late = now.saturating_duration_since(self.clock.due(end_ns));
+            self.lateness.add(late, self.clock.wall(end_ns.saturating_sub(arrived_ns)));
+        }
     }
 
     /// A flush of a client was answered.

@@ -4,11 +4,12 @@
 //! unless another one is at it, which then takes it along. A thread of the engine's own wakes when the next completion is due.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::clock::{Clock, Lead};
+use super::clock::Clock;
 use super::core::{Arrival, Core};
+use super::plan::{Lead, Plan};
 use crate::prompt::Prompt;
 use crate::{Error, Stop};
 
@@ -26,16 +27,8 @@ pub(super) struct Engine {
     /// Requests with the simulated time at which they came.
     inbox: Mutex<Vec<(u64, Arrival)>>,
     clock: Mutex<Clock>,
-    plan: Mutex<Plan>,
-    wake: Condvar,
+    plan: Plan,
     stop: Stop,
-}
-
-/// When the engine's own thread is to look again.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    at: Instant,
-    ended: bool,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,8 +42,7 @@ impl Engine {
             clock: Mutex::new(core.clock),
             core: Mutex::new(Some(core)),
             inbox: Mutex::default(),
-            plan: Mutex::new(Plan { at: Instant::now(), ended: false }),
-            wake: Condvar::new(),
+            plan: Plan::new(),
             stop,
         }
     }
@@ -84,12 +76,8 @@ impl Engine {
 
     /// Wakes the engine's own thread at `next`, if it would look later.
     fn plan(&self, next: Option<Instant>) {
-        let Some(next) = next else { return };
-        let mut plan = locked(&self.plan);
-        if next < plan.at {
-            plan.at = next;
-            drop(plan);
-            self.wake.notify_one();
+        if let Some(next) = next {
+            self.plan.no_later_than(next);
         }
     }
 
@@ -121,34 +109,43 @@ impl Engine {
 
     /// The engine's own thread: answers what is due until [`Engine::end`].
     pub(super) fn run(&self) {
-        let _prompt = Prompt::begin();
+        // In virtual time nothing is due: it works all the time.
+        let paced = locked(&self.clock).is_paced();
+        let _prompt = if paced { Prompt::begin_in_real_time() } else { Prompt::begin() };
         let mut lead = Lead::default();
-        let mut plan = locked(&self.plan);
-        while !plan.ended {
-            let now = Instant::now();
-            if plan.at > now {
-                let Some(sleep) = lead.sleep(plan.at - now) else {
-                    // Other threads may plan something earlier.
-                    drop(plan);
-                    std::hint::spin_loop();
-                    plan = locked(&self.plan);
+        // When to look at the drive though nobody waits: a time that may be missed.
+        let mut idle = None;
+        let mut waits = false;
+        while !self.plan.has_ended() {
+            let (at, now) = (self.plan.at(), Instant::now());
+            if at > now {
+                if Some(at) == idle {
+                    self.plan.sleep(at, at - now);
                     continue;
-                };
-                let woken = self.wake.wait_timeout(plan, sleep).unwrap_or_else(PoisonError::into_inner);
-                if woken.1.timed_out() {
-                    lead.woke(now.elapsed().saturating_sub(sleep));
                 }
-                plan = woken.0;
+                waits = true;
+                match lead.sleep(at - now) {
+                    Some(sleep) => {
+                        if self.plan.sleep(at, sleep) {
+                            lead.woke(now.elapsed().saturating_sub(sleep));
+                        }
+                    }
+                    None => {
+                        lead.awake(now);
+                        std::hint::spin_loop();
+                    }
+                }
                 continue;
             }
-            // Earlier plans of other threads are kept: they move it forward.
-            plan.at = now + IDLE;
-            drop(plan);
+            if std::mem::take(&mut waits) {
+                lead.waited();
+            }
+            self.plan.begin_look(now + IDLE);
             let next = self.round(locked(&self.core).as_mut());
             // Whoever found the drive taken has left its request here.
             let next = if locked(&self.inbox).is_empty() { next } else { Some(now) };
-            plan = locked(&self.plan);
-            plan.at = plan.at.min(next.unwrap_or(now + IDLE));
+            idle = next.is_none().then_some(now + IDLE);
+            self.plan(next);
         }
     }
 
@@ -168,8 +165,7 @@ impl Engine {
 
     /// Ends the engine's own thread.
     pub(super) fn end(&self) {
-        locked(&self.plan).ended = true;
-        self.wake.notify_one();
+        self.plan.end();
     }
 
     /// Takes the drive out, after everything outstanding is done and answered, and flushed.

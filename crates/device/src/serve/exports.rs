@@ -1,5 +1,6 @@
 //! Exports: named parts of a drive, each a tenant of its own.
 
+use flashweir_run::Drive;
 use flashweir_trace::{SECTOR_BYTES, quantity};
 
 use crate::Error;
@@ -42,6 +43,43 @@ pub(super) fn names(given: &[String]) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
+/// The exports of a drive: those that it was saved with, or the given ones, which it then has. A drive that `is_kept` in a folder
+/// with its bytes gets none that it had not.
+pub(super) fn of(given: &[String], drive: &mut Drive, is_kept: bool) -> Result<Vec<Export>, Error> {
+    let geometry = drive.geometry();
+    let (capacity, unit) = (geometry.capacity_sectors(), u64::from(geometry.page_sectors));
+    let options = drive.options();
+    let own = one_behind_the_other(options.tenants.iter().cloned().zip(options.volumes.iter().copied()));
+    if given.is_empty() {
+        return if own.is_empty() { divide(given, capacity, unit) } else { Ok(own) };
+    }
+    let exports = divide(given, capacity, unit);
+    if own.is_empty() && !is_kept {
+        let exports = exports?;
+        drive.set_tenants(&names(given)?, exports.iter().map(|export| export.sectors).collect())?;
+        return Ok(exports);
+    }
+    if exports.as_ref().is_ok_and(|exports| *exports == own) {
+        return exports;
+    }
+    let shown: Vec<String> = own
+        .iter()
+        .map(|export| format!("{}={}", export.name, quantity::format_bytes(export.bytes())))
+        .collect();
+    let has = if own.is_empty() { "no exports".into() } else { format!("the exports {}", shown.join(", ")) };
+    let expected = format!("the drive was saved with {has}; expected no --export, or the same");
+    Err(Error::Setting { what: format!("--export {}", given.join(" --export ")), expected })
+}
+
+fn one_behind_the_other(parts: impl Iterator<Item = (String, u64)>) -> Vec<Export> {
+    let mut first = 0;
+    let export = |(stream, (name, sectors)): (usize, (String, u64))| {
+        first += sectors;
+        Export { name, first: first - sectors, sectors, stream: stream as u16 }
+    };
+    parts.enumerate().map(export).collect()
+}
+
 /// Divides the drive. Exports without a size share the rest equally; each begins on a boundary of `unit` sectors.
 pub(super) fn divide(given: &[String], capacity: u64, unit: u64) -> Result<Vec<Export>, Error> {
     if given.is_empty() {
@@ -71,14 +109,8 @@ pub(super) fn divide(given: &[String], capacity: u64, unit: u64) -> Result<Vec<E
             expected: format!("the drive has {} bytes; expected exports that fit", capacity * SECTOR_BYTES),
         });
     }
-    let mut first = 0;
-    let mut exports = Vec::new();
-    for (stream, (name, size)) in names(given)?.into_iter().zip(sizes).enumerate() {
-        let sectors = size.unwrap_or(share);
-        exports.push(Export { name, first, sectors, stream: stream as u16 });
-        first += sectors;
-    }
-    Ok(exports)
+    let sizes = sizes.into_iter().map(|size| size.unwrap_or(share));
+    Ok(one_behind_the_other(names(given)?.into_iter().zip(sizes)))
 }
 
 #[cfg(test)]

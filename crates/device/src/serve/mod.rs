@@ -1,7 +1,7 @@
 //! The live drive: a simulated drive that clients open as a disk, over the NBD protocol or vhost-user.
 //!
 //! `nbd/` speaks with clients, over TLS by `tls.rs`, `vhost/` with virtual machines, both answer by `reply.rs`, `store/` has the bytes, `engine.rs` owns the drive (`core.rs`) and answers when a request is due on
-//! `clock.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
+//! `clock.rs`, for which it waits by `plan.rs`, `lateness.rs` says whether that was in time, `exports.rs` divides the drive. `control/` takes commands, for which
 //! `faults.rs` holds requests back, `what_if.rs` compares with a fork, and `cuts.rs` knows the bytes that a power cut leaves;
 //! `record.rs` keeps the arrivals, `state.rs` the drive in a folder, `tally.rs` the counts of health logs.
 
@@ -15,6 +15,7 @@ mod exports;
 mod faults;
 mod lateness;
 mod nbd;
+mod plan;
 mod promise;
 mod record;
 mod reply;
@@ -86,17 +87,20 @@ impl Server {
         let address = Address::parse("--nbd", &spec.nbd)?;
         let tls = tls::configured(spec)?;
         let mut own = spec.drive.clone();
-        own.options.tenants.extend(exports::names(&spec.exports)?);
         own.options.journal |= spec.power_cuts;
         own.options.die_use = spec.watched;
+        if spec.load.is_none() {
+            own.options.tenants.extend(exports::names(&spec.exports)?);
+        }
         let (mut drive, folder) = open(spec, &own, progress)?;
+        let is_kept = folder.as_ref().is_some_and(|(.., is_kept)| *is_kept);
         let promise = promise(spec, drive.config())?;
         if spec.power_cuts {
             drive.follow_power()?;
         }
-        let (capacity, page_sectors) = (drive.geometry().capacity_sectors(), drive.geometry().page_sectors);
+        let exports = exports::of(&spec.exports, &mut drive, is_kept)?;
+        let page_sectors = drive.geometry().page_sectors;
         let unit = u64::from(page_sectors);
-        let exports = exports::divide(&spec.exports, capacity, unit)?;
         let preferred_bytes = (unit * SECTOR_BYTES).next_power_of_two().clamp(4096, 1 << 20) as u32;
         let listener = address.listen("--nbd", spec.exposed)?.with_tls(tls);
         let sockets = vhost::listen(&spec.vhost_user_blk, &exports)?;
@@ -104,7 +108,7 @@ impl Server {
         let recording = spec.record.as_deref().map(Recording::create).transpose()?;
         // Last of what can be refused: it marks the file as not whole.
         let store = Arc::new(Store::open(&data_of(spec), drive.capacity_bytes(), folder.is_some())?);
-        let state = folder.map(|(folder, lock)| State::begin(&folder, lock, &drive)).transpose()?;
+        let state = folder.map(|(folder, lock, _)| State::begin(&folder, lock, &drive)).transpose()?;
         let ready = ready(&exports, &listener, &sockets);
         let connections = Connections::default();
         let clock = Clock::start(spec.clock, spec.dilate, drive.now_ns());
@@ -219,27 +223,27 @@ impl Drop for Server {
     }
 }
 
-/// The drive, and the folder that it lives in with its lock.
+/// The folder that a drive lives in with its lock, and whether the drive was there before.
+type Home = (PathBuf, File, bool);
+
+/// The drive, and the folder that it lives in.
 fn open(
     spec: &ServeSpec,
     own: &DriveSpec,
     progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<(Drive, Option<(PathBuf, File)>), Error> {
-    let alone = |what: &str| {
-        Error::Setting {
-        what: what.into(),
-        expected: "the file has a drive of its own; expected no --set, --export, --power-cuts, --seed or --state with it".into(),
-    }
-    };
+) -> Result<(Drive, Option<Home>), Error> {
     let mut default = DriveSpec::default();
     default.options.die_use = spec.watched;
+    if let Some(path) = spec.load.as_ref().filter(|_| *own != default) {
+        let expected = "the file has a drive of its own; expected no --set, --power-cuts or --seed with it";
+        return Err(Error::Setting { what: path.display().to_string(), expected: expected.into() });
+    }
     match (&spec.load, &spec.state) {
-        (Some(path), None) if *own == default => Ok((Drive::loaded(path, None, spec.watched)?, None)),
-        (Some(path), _) => Err(alone(&path.display().to_string())),
-        (None, Some(folder)) => {
-            let (drive, lock) = state::open(folder, own, progress)?;
-            Ok((drive, Some((folder.clone(), lock))))
+        (load, Some(folder)) => {
+            let state::Opened { drive, lock, is_kept } = state::open(folder, own, load.as_deref(), progress)?;
+            Ok((drive, Some((folder.clone(), lock, is_kept))))
         }
+        (Some(path), None) => Ok((Drive::loaded(path, None, spec.watched)?, None)),
         (None, None) => Ok((Drive::open(own, None, progress)?, None)),
     }
 }

@@ -7,6 +7,9 @@ use super::{nbd, vhost};
 /// Connections that are open.
 pub(super) type Connections = Arc<Mutex<Vec<Connection>>>;
 
+/// Replies of one message.
+const MAX_TOGETHER: usize = 32;
+
 /// A reply that is sent once the drive has completed its request. One that is dropped fails its request.
 #[derive(Debug)]
 pub(super) enum Reply {
@@ -29,6 +32,26 @@ impl Reply {
             Self::Nbd(reply) => reply.send(),
             Self::Vhost(reply) => reply.send(),
         }
+    }
+
+    /// The drive has completed the requests. Replies to one client go together, as each message wakes it, which takes longer than the
+    /// message itself. `handed` is called with the number of replies after each message.
+    pub(super) fn send_all(replies: impl IntoIterator<Item = Self>, mut handed: impl FnMut(usize)) {
+        let mut together: Vec<nbd::Reply> = Vec::new();
+        for reply in replies {
+            let joins = matches!((&reply, together.first()), (Self::Nbd(reply), Some(first)) if reply.goes_with(first));
+            if !joins || together.len() == MAX_TOGETHER {
+                handed(nbd::Reply::send_together(std::mem::take(&mut together)));
+            }
+            match reply {
+                Self::Nbd(reply) => together.push(reply),
+                Self::Vhost(reply) => {
+                    reply.send();
+                    handed(1);
+                }
+            }
+        }
+        handed(nbd::Reply::send_together(together));
     }
 
     /// The request failed, with an error of NBD. virtio-blk knows one error only.

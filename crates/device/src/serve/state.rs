@@ -55,12 +55,22 @@ fn numbered(folder: &Path) -> Result<Vec<(String, u64)>, Error> {
     Ok(names.filter_map(|name| number(&name).map(|taken| (name, taken))).collect())
 }
 
-/// Opens the drive of a folder, or makes one in it, and locks it. `spec` must say the drive that is there, or nothing about it.
+/// The drive of a folder.
+pub(super) struct Opened {
+    pub(super) drive: Drive,
+    pub(super) lock: File,
+    /// It was there before.
+    pub(super) is_kept: bool,
+}
+
+/// Opens the drive of a folder, or begins it with the one in the file `load` or a new one, and locks it. `spec` must say the drive that
+/// is there, or nothing about it.
 pub(super) fn open(
     folder: &Path,
     spec: &DriveSpec,
+    load: Option<&Path>,
     progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<(Drive, File), Error> {
+) -> Result<Opened, Error> {
     std::fs::create_dir_all(folder)
         .map_err(|error| refused(folder, format!("{error}; expected a folder")))?;
     let path = folder.join("lock");
@@ -69,15 +79,23 @@ pub(super) fn open(
     owner::lock(&lock, &path, "--state")?;
     let saved = numbered(folder)?.into_iter().filter(|(name, _)| name.starts_with("drive-"));
     let Some(taken) = saved.map(|(_, taken)| taken).max() else {
-        return Ok((Drive::open(spec, None, progress)?, lock));
+        let drive = match load {
+            Some(path) => Drive::loaded(path, None, spec.options.die_use)?,
+            None => Drive::open(spec, None, progress)?,
+        };
+        return Ok(Opened { drive, lock, is_kept: false });
     };
+    if let Some(path) = load {
+        let expected = format!("a drive is in it; expected it without {}, or another folder", path.display());
+        return Err(refused(folder, expected));
+    }
     let mut drive = Drive::loaded(&state_of(folder, taken), None, spec.options.die_use)?;
     check_same(folder, spec, &drive)?;
     let journal = journal_of(folder, taken);
     if journal.exists() {
         run_again(&mut drive, &journal)?;
     }
-    Ok((drive, lock))
+    Ok(Opened { drive, lock, is_kept: true })
 }
 
 /// Refuses another drive than the one in the folder.
@@ -86,9 +104,8 @@ fn check_same(folder: &Path, spec: &DriveSpec, drive: &Drive) -> Result<(), Erro
         let expected = "the drive in it is another one; expected no DEVICE and no --set, or another folder";
         return Err(refused(folder, expected.into()));
     }
-    let own = drive.options();
-    if spec.options.tenants != own.tenants || spec.options.journal != own.journal {
-        let expected = "the drive in it has other exports, or was made without (or with) --power-cuts; expected the same ones";
+    if spec.options.journal != drive.options().journal {
+        let expected = "the drive in it was made without (or with) --power-cuts; expected the same";
         return Err(refused(folder, expected.into()));
     }
     Ok(())

@@ -265,6 +265,22 @@ impl Drive {
         &self.names
     }
 
+    /// Names the tenants, and gives each a part of the drive, sectors one behind the other (or none any). They are saved with it.
+    /// Refuses other names where flash was divided among the tenants that the drive was made for.
+    pub fn set_tenants(&mut self, names: &[String], volumes: Vec<u64>) -> Result<(), Error> {
+        let options = DriveOptions { tenants: names.to_vec(), volumes, ..self.options.clone() };
+        let own = options.names()?;
+        if self.config.tenants.are_on() && own != self.names {
+            let expected = format!(
+                "`tenants.channels` divides the drive among {}; expected these tenants in this order",
+                self.names.join(", ")
+            );
+            return Err(Error::setting(format!("tenants {}", own.join(", ")), &expected));
+        }
+        (self.options, self.names) = (options, own);
+        Ok(())
+    }
+
     /// The drive's shape.
     pub fn geometry(&self) -> &Geometry {
         self.simulation.geometry()

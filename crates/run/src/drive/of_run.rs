@@ -36,7 +36,7 @@ impl SaveState {
         self,
         run: &RunSpec,
         mut simulation: Simulation,
-        names: Vec<String>,
+        (names, volumes): (Vec<String>, Vec<u64>),
         capacities: u64,
     ) -> Result<(), Error> {
         let at_end = simulation.stats();
@@ -49,6 +49,7 @@ impl SaveState {
             // A run that explains latencies keeps account of their parts.
             latency_parts: run.latency_parts || run.explain.is_some(),
             tenants: if has_tenants { names.clone() } else { Vec::new() },
+            volumes: if has_tenants { volumes } else { Vec::new() },
             windows: run.windows,
             model: run.model.clone(),
             ..DriveOptions::default()

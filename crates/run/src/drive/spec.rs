@@ -46,6 +46,8 @@ pub struct DriveOptions {
     pub latency_parts: bool,
     /// Names of the tenants: a request's stream is an index into them. Empty: there is one.
     pub tenants: Vec<String>,
+    /// Sectors of each tenant's part of the drive, one behind the other from its begin. Empty: none has a part of its own.
+    pub volumes: Vec<u64>,
     /// Report the features of each window of requests, and the channels that its tenants were given.
     pub windows: bool,
     /// Keep a journal of what is on flash, so that power can be cut.

@@ -25,7 +25,8 @@ pub(in crate::serve) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<(Vec<u8>, usize)>,
+    /// Replies, the requests that they are for, and the bytes that these hold.
+    waiting: VecDeque<(Vec<u8>, usize, usize)>,
     /// The thread is writing.
     writing: bool,
     /// Outstanding requests and their bytes.
@@ -60,7 +61,7 @@ impl Outbox {
 
     /// Gives room back: the request gets no answer.
     pub(super) fn give_back(&self, bytes: usize) {
-        self.lock().release(bytes);
+        self.lock().release(1, bytes);
     }
 
     /// Gives the room of a request's data back, before its answer.
@@ -81,6 +82,11 @@ impl Outbox {
 
     /// Sends the reply to a request that holds `held` bytes.
     pub(in crate::serve) fn send(&self, reply: Vec<u8>, held: usize) {
+        self.send_several(reply, 1, held);
+    }
+
+    /// Sends the replies to so many requests, which hold `held` bytes together.
+    pub(super) fn send_several(&self, reply: Vec<u8>, requests: usize, held: usize) {
         let mut state = self.lock();
         let mut written = 0;
         if !state.gone && state.waiting.is_empty() && !state.writing {
@@ -90,10 +96,10 @@ impl Outbox {
             }
         }
         if written == reply.len() || state.gone {
-            state.release(held);
+            state.release(requests, held);
         } else {
             let rest = if written == 0 { reply } else { reply[written..].to_vec() };
-            state.waiting.push_back((rest, held));
+            state.waiting.push_back((rest, requests, held));
         }
         let wake = !state.waiting.is_empty() || state.ending;
         drop(state);
@@ -108,7 +114,7 @@ impl Outbox {
     pub(super) fn write_until_end(&self) {
         let mut state = self.lock();
         loop {
-            while let Some((reply, held)) = state.waiting.pop_front() {
+            while let Some((reply, requests, held)) = state.waiting.pop_front() {
                 state.writing = true;
                 let gone = state.gone;
                 drop(state);
@@ -116,7 +122,7 @@ impl Outbox {
                 state = self.lock();
                 state.writing = false;
                 state.gone |= written.is_err();
-                state.release(held);
+                state.release(requests, held);
                 if state.gone {
                     // The reader may be waiting for a client that takes no replies.
                     self.stream.shutdown(Shutdown::Both);
@@ -156,8 +162,8 @@ impl Outbox {
 }
 
 impl State {
-    fn release(&mut self, held: usize) {
-        self.requests = self.requests.saturating_sub(1);
+    fn release(&mut self, requests: usize, held: usize) {
+        self.requests = self.requests.saturating_sub(requests);
         self.held_bytes = self.held_bytes.saturating_sub(held);
     }
 }
