@@ -39,10 +39,7 @@ const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
     &[&[("nand.programs", "one-shot"), MLC, ("ftl.kind", "fast")]],
     &[&[("slc.kind", "static"), ("nand.cell", "tlc"), ("ftl.kind", "fast")]],
     &[&[("slc.kind", "both"), ("nand.cell", "tlc"), ("pages_per_block", "2")]],
-    &[
-        &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("ftl.kind", "fast")],
-        &[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("slc.kind", "static"), ("nand.cell", "tlc")],
-    ],
+    &[&[("ageing.kind", "power-law"), ("ageing.retire", "3"), ("ftl.kind", "fast")]],
 ];
 
 /// Rules whose messages have values: they are tested by these beside the tests below.

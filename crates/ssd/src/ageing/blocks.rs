@@ -193,13 +193,13 @@ impl Ageing {
         block.level >= self.retire && !block.is_worn
     }
 
-    /// As [`Ageing::wears_out`], because of what will be written to it: it was just erased.
-    pub(crate) fn wears_out_erased(&mut self, at: BlockAt) -> bool {
+    /// As [`Ageing::wears_out`], because of what will be written to it, always in SLC mode or not: it was just erased.
+    pub(crate) fn wears_out_erased(&mut self, at: BlockAt, slc: bool) -> bool {
         if !self.retires() {
             return false;
         }
         let place = self.place(at);
-        !self.blocks[place].is_worn && self.errors(place, false).level(&self.code, 0, 0) >= self.retire
+        !self.blocks[place].is_worn && self.errors(place, slc).level(&self.code, 0, 0) >= self.retire
     }
 
     /// True if blocks are retired.

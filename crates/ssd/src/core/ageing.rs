@@ -182,7 +182,7 @@ impl<C: Content> Core<C> {
         let Some(ageing) = &mut self.ageing else { return erase_ns };
         let erase_ns = self.timing.erase_ns(at.0, at.1, ageing.cycles(at));
         let reason = ageing.erased(at);
-        if in_run && ageing.wears_out_erased(at) {
+        if in_run && ageing.wears_out_erased(at, self.has_slc && self.ftl.keeps_in_slc(at.1)) {
             self.worn.push(at);
         }
         self.count_refreshed(reason);

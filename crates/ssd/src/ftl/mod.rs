@@ -361,4 +361,6 @@ impl Ftl {
 #[cfg(test)]
 mod lay_tests;
 #[cfg(test)]
+mod retire_tests;
+#[cfg(test)]
 mod tests;

@@ -384,6 +384,7 @@ mod pack;
 mod pools;
 mod retire;
 mod slc;
+mod slc_retired;
 pub(super) mod steps;
 mod tables;
 #[cfg(test)]

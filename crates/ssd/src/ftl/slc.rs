@@ -28,6 +28,11 @@ impl Ftl {
         self.page_map().is_some_and(|page| page.is_slc_block(unit, block))
     }
 
+    /// True if blocks with this number are always in SLC mode.
+    pub(crate) fn keeps_in_slc(&self, block: u32) -> bool {
+        self.page_map().is_some_and(|page| page.keeps_in_slc(block))
+    }
+
     /// From now on writes go past the cache, or into it.
     pub(crate) fn bypass_slc(&mut self, bypassed: bool) {
         match self {

@@ -7,14 +7,13 @@ use crate::refusal::Refusal;
 
 pub(super) static RETIRE: [Row; 1] = [Row {
     refusal: Refusal::new(
-        "ageing.retire, ftl.kind, slc.kind",
-        "a unit has as many data blocks, blocks of a log and of an SLC cache as it was made with: use ftl.kind=page or dftl, or zones, \
-             and slc.kind=none",
+        "ageing.retire, ftl.kind",
+        "a unit has as many data blocks and blocks of a log as it was made with: use ftl.kind=page, dftl or zones",
     ),
     applies: |config| {
-        retires(config)
-            && (config.slc.is_on()
-                || !(matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_)) || config.ftl.is_zoned()))
+        let loses_blocks =
+            matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_)) || config.ftl.is_zoned();
+        retires(config) && !loses_blocks
     },
 }];
 

@@ -100,8 +100,8 @@ impl Dftl {
     /// As [`Dftl::collect_step`], without folding.
     fn main_step(&mut self, unit: u32, work: Work, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         // Goes round once more where a victim has nothing valid left, which is only found when a page is to be moved, and where the
-        // open block of the SLC cache has to become one that may be collected.
-        for _ in 0..3 {
+        // open block of the SLC cache, or that of old data, has to become one that may be collected.
+        for _ in 0..4 {
             if self.erase_finished(unit, ops)? {
                 return Ok(Some(Step::Erase));
             }
@@ -116,6 +116,11 @@ impl Dftl {
                     return Ok(Some(Step::Copy));
                 }
                 Next::Nothing if work == Work::Collect && self.page.retire_slc(unit) => continue,
+                Next::Nothing
+                    if work == Work::Collect && self.must_make_up(unit) && self.page.close_beside(unit) =>
+                {
+                    continue;
+                }
                 Next::Nothing => return Ok(None),
             }
             if self.move_one(unit, ops) {
@@ -255,7 +260,7 @@ impl Dftl {
         }
         let levels = levels && self.take_cold(unit);
         if !levels && self.take_by_policy(unit, false) != Next::Victim {
-            return if self.page.retire_slc(unit) { Ok(true) } else { Err(self.stuck(unit)) };
+            return if self.page.close_beside(unit) { Ok(true) } else { Err(self.stuck(unit)) };
         }
         if levels && for_host {
             self.open_for_cold(unit, ops);

@@ -7,12 +7,14 @@
 use super::{Ops, PageFtl, RunError, Step};
 
 impl PageFtl {
-    /// The block of the cache that was filled first and that no collection has begun with.
+    /// The block of the cache that was filled first and that no collection has begun with; before all others one kept in SLC mode
+    /// that is to be retired.
     pub(in crate::ftl) fn oldest_slc(&self, unit: u32) -> Option<u32> {
         let slc = self.slc.as_ref()?;
         let blocks = &self.units[unit as usize].blocks;
         let mut filled = slc.units[unit as usize].filled.iter().copied();
-        filled.find(|block| slc.keeps(*block) || blocks.is_full(*block))
+        let worn = self.worn_and_filled(unit);
+        worn.or_else(|| filled.find(|block| slc.keeps(*block) || blocks.is_full(*block)))
     }
 
     /// Blocks of the cache that could be folded now.
@@ -28,6 +30,7 @@ impl PageFtl {
     /// As [`PageFtl::must_fold`], after something else took so many erased blocks.
     pub(in crate::ftl) fn must_fold_beside(&self, unit: u32, taken: u64) -> bool {
         let folds = self.slc.as_ref().is_some_and(|slc| slc.rules.folds);
+        let folds = folds || self.uses_slc() && self.worn_and_filled(unit).is_some();
         folds && !self.slc_takes_beside(unit, taken) && self.oldest_slc(unit).is_some()
     }
 
@@ -42,7 +45,7 @@ impl PageFtl {
     /// the oldest one loses a page. Where a main block has to be collected for that page first, none.
     pub(super) fn fold_first(&mut self, unit: u32, ops: &mut Ops) -> Result<Option<Step>, RunError> {
         let state = &self.units[unit as usize];
-        if self.slc.is_none() || state.steps.victim.is_some() || state.blocks.free() < self.rules.held_back {
+        if self.slc.is_none() || state.steps.victim.is_some() || state.blocks.free() < self.kept(unit) {
             return Ok(None);
         }
         if let Some(block) = self.must_release(unit) {
@@ -152,7 +155,8 @@ impl PageFtl {
     /// True if a main block can be opened, or one of old data taken, without a collection.
     fn opens_main(&self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        state.blocks.free() > self.rules.held_back || !self.rules.is_full(state.laid.open)
+        let (free, kept) = (state.blocks.free(), self.kept(unit));
+        free > kept || free == kept && !self.rules.is_full(state.laid.open)
     }
 
     /// Moves valid pages of the block, from `from` on, into the next page of flash of the host's open block. Of several

@@ -129,6 +129,15 @@ impl Unit {
         Some(open)
     }
 
+    /// There is no open block of old data any more: it counts as full. Returns whether there was one.
+    pub(super) fn close_laid_as_full(&mut self, rules: &Rules) -> bool {
+        let pages_per_block = rules.pages_per_block.get() as u32;
+        let is_open = self.laid.open.next < pages_per_block;
+        self.fill_laid(pages_per_block);
+        self.laid.open = Frontier { block: NO_BLOCK, next: pages_per_block };
+        is_open
+    }
+
     /// The open block of old data counts as full. Its erased pages wait for data of their places.
     fn fill_laid(&mut self, pages_per_block: u32) {
         let Frontier { block, next } = self.laid.open;

@@ -5,6 +5,11 @@
 //! does not lose more than it can spare: what it needs for its logical pages, its open blocks and those held back. Where units
 //! divide their pages among them as these are written, they can spare a block if all of them together can, and if what is valid in
 //! its unit fits in the others there.
+//!
+//! Why the block that it keeps can always be made up for. The valid pages of a unit fill fewer blocks than it has without those that
+//! it keeps and its open ones (`Unit::room`, or its logical pages), so that a full block has an invalid page. That does not count the
+//! open block of old data, and outside of the plain course of things the host has not taken that over: then it counts as full, and is
+//! collected itself (`close_beside`). A block of the SLC cache that is being written does the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +35,6 @@ pub(in crate::ftl) struct Spare {
     shared: Vec<u32>,
     /// Units of each, if several may be.
     sharing: Option<u32>,
-    /// Of each unit: whether it lost a block.
-    has_lost: Vec<bool>,
     /// Of each unit: what is left of `ageing.max_retired`.
     limits: Vec<u32>,
     /// Units with their blocks that were retired since this was last taken.
@@ -40,16 +43,14 @@ pub(in crate::ftl) struct Spare {
 
 impl Spare {
     /// A unit needs the blocks of its share of logical pages, so many in a block, and the others that stand beside them. `sharing`:
-    /// units that divide their pages among them. One of those keeps a block more, for old data: it may hold more of that than its
-    /// share, in a block that is not full.
+    /// units that divide their pages among them.
     pub(in crate::ftl) fn new(
         geometry: &Geometry,
         (usable, beside): (u64, u64),
         sharing: Option<u32>,
         max_retired: Option<u32>,
     ) -> Self {
-        let needed =
-            (geometry.unit_logical_pages + 1).div_ceil(usable) + beside + u64::from(sharing.is_some());
+        let needed = (geometry.unit_logical_pages + 1).div_ceil(usable) + beside;
         let spare =
             |unit| u32::try_from(geometry.unit_blocks(unit).saturating_sub(needed)).unwrap_or(u32::MAX);
         let each: Vec<u32> = (0..geometry.units()).map(spare).collect();
@@ -57,33 +58,29 @@ impl Spare {
         Self {
             shared: each.chunks(units).map(|units| units.iter().sum()).collect(),
             sharing,
-            has_lost: vec![false; each.len()],
             limits: vec![max_retired.unwrap_or(u32::MAX); each.len()],
             retired: Vec::new(),
         }
     }
 
-    /// A block of a unit is to leave, in which all valid pages fit without so many blocks or not. Returns the blocks by which its room
-    /// shrinks.
-    ///
-    /// # Errors
-    ///
-    /// It does not leave.
-    pub(in crate::ftl) fn take(&mut self, unit: u32, fit_without: impl Fn(u64) -> bool) -> Result<u64, Fate> {
+    /// A block of a unit is to leave, in which all valid pages fit without it or not.
+    pub(in crate::ftl) fn take(&mut self, unit: u32, fit_without: bool) -> Fate {
         let at = (unit / self.sharing.unwrap_or(1)) as usize;
         let (shared, limit) = (&mut self.shared[at], &mut self.limits[unit as usize]);
-        let has_lost = &mut self.has_lost[unit as usize];
-        let blocks = 1 + u64::from(self.sharing.is_some() && !*has_lost);
         if *shared == 0 || *limit == 0 {
-            return Err(Fate::Needed);
+            return Fate::Needed;
         }
-        if self.sharing.is_some() && !fit_without(blocks) {
-            return Err(Fate::Stays);
+        if self.sharing.is_some() && !fit_without {
+            return Fate::Stays;
         }
         *shared -= 1;
         *limit -= 1;
-        *has_lost = true;
-        Ok(blocks)
+        Fate::Leaves
+    }
+
+    /// A block was retired.
+    pub(super) fn note(&mut self, unit: u32, block: u32) {
+        self.retired.push((unit, block));
     }
 
     /// Blocks that the unit, or those that divide their pages among them, with the fewest may still lose.
@@ -95,15 +92,16 @@ impl Spare {
 impl PageFtl {
     /// A block of a unit is to be retired.
     pub(in crate::ftl) fn wear_out(&mut self, unit: u32, block: u32) -> Fate {
-        let (state, usable) = (&mut self.units[unit as usize], u64::from(self.rules.usable));
-        match self.spare.take(unit, |blocks| state.valid_pages + blocks * usable < state.room) {
-            Ok(blocks) => {
-                state.room -= blocks * usable;
-                state.blocks.wear_out(block);
-                Fate::Leaves
-            }
-            Err(fate) => fate,
+        if self.wear_out_kept(unit, block) {
+            return Fate::Leaves;
         }
+        let (state, usable) = (&mut self.units[unit as usize], u64::from(self.rules.usable));
+        let fate = self.spare.take(unit, state.valid_pages + usable < state.room);
+        if fate == Fate::Leaves {
+            state.room = state.room.saturating_sub(usable);
+            state.blocks.wear_out(block);
+        }
+        fate
     }
 
     /// Units with their blocks that were retired since the last call.
@@ -141,13 +139,29 @@ impl PageFtl {
         if blocks.worn() == 0 || blocks.free() < kept() { None } else { blocks.worn_and_full() }
     }
 
+    /// True if the unit has fewer erased blocks than it keeps because of those that it is to lose.
+    pub(super) fn must_make_up(&self, unit: u32) -> bool {
+        let blocks = &self.units[unit as usize].blocks;
+        blocks.worn() > 0 && blocks.free() < self.kept(unit)
+    }
+
+    /// An open block that no collection takes counts as full from now on: that of the SLC cache, or that of old data. Returns whether
+    /// there was one.
+    #[cold]
+    pub(in crate::ftl) fn close_beside(&mut self, unit: u32) -> bool {
+        self.retire_slc(unit) || self.units[unit as usize].close_laid_as_full(&self.rules)
+    }
+
     /// A block was erased: those that the unit can do without now are retired.
     #[inline]
     pub(super) fn retire(&mut self, unit: u32, ops: &mut Ops) {
+        if self.slc.is_some() {
+            self.retire_kept(unit, ops);
+        }
         let state = &mut self.units[unit as usize];
         while let Some(block) = state.blocks.retire(self.rules.held_back + state.beside) {
             ops.opened(unit);
-            self.spare.retired.push((unit, block));
+            self.spare.note(unit, block);
         }
     }
 }

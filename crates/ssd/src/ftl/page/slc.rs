@@ -19,12 +19,15 @@ use crate::slc::{SlcRules, SlcState};
 pub(super) struct OfUnit {
     /// By block.
     #[serde(with = "crate::raw")]
-    mode: Vec<bool>,
+    pub(super) mode: Vec<bool>,
     /// Blocks that take no page before they are erased, in the order in which they were filled.
     pub(super) filled: VecDeque<u32>,
     /// Blocks kept in SLC mode that are erased, and those in which all is stale.
     pub(super) erased: VecDeque<u32>,
     pub(super) stale: VecDeque<u32>,
+    /// Blocks kept in SLC mode that are to be retired: written since their last erase, and erased.
+    pub(super) worn: Vec<u32>,
+    pub(super) leaving: Vec<u32>,
     /// Blocks in SLC mode that are not kept in it.
     dynamic: u32,
     /// The open block.
@@ -59,6 +62,8 @@ impl Slc {
                 filled: VecDeque::new(),
                 erased: (0..rules.kept).collect(),
                 stale: VecDeque::new(),
+                worn: Vec::new(),
+                leaving: Vec::new(),
                 dynamic: 0,
                 frontier: Frontier { block: NO_BLOCK, next: pages },
                 open: 0,
@@ -89,7 +94,8 @@ impl Slc {
 impl PageFtl {
     /// Erased blocks that are kept in SLC mode.
     pub(super) fn erased_in_slc(&self, unit: u32) -> u64 {
-        self.slc.as_ref().map_or(0, |slc| slc.units[unit as usize].erased.len() as u64)
+        let erased = |own: &OfUnit| own.erased.len() + own.leaving.len();
+        self.slc.as_ref().map_or(0, |slc| erased(&slc.units[unit as usize]) as u64)
     }
 
     /// True if pages of the host may go to the cache: there is one, and this is not preconditioning.
@@ -242,7 +248,7 @@ impl PageFtl {
         if !keeps {
             state.blocks.fill(block, state.writes);
         } else if state.blocks.valid(block) == 0 {
-            own.stale.push_back(block);
+            own.note_stale(block);
         }
     }
 
@@ -264,7 +270,7 @@ impl PageFtl {
         }
         let own = &mut slc.units[unit as usize];
         if own.frontier.block != block || own.frontier.next >= slc.pages {
-            own.stale.push_back(block);
+            own.note_stale(block);
         }
     }
 
@@ -348,7 +354,7 @@ impl PageFtl {
             let own = &mut slc.units[unit as usize];
             own.filled.retain(|other| *other != block);
             own.stale.retain(|other| *other != block);
-            own.erased.push_back(block);
+            own.erase(block);
             state.blocks.erase_kept(block);
         } else {
             state.blocks.claim(block);
@@ -359,6 +365,7 @@ impl PageFtl {
         ops.of_slc(true);
         ops.erased(unit, block);
         ops.of_slc(false);
+        self.retire(unit, ops);
     }
 
     /// Content of the cache.

@@ -38,12 +38,12 @@ impl PageFtl {
         let free = state.blocks.free();
         let full = state.open == 0 && self.rules.is_full(state.host) && self.rules.is_full(state.laid.open);
         let full = full || self.some_group_is_full(unit, false);
-        if self.slc.is_some() && free >= self.rules.held_back {
-            let main_is_full = full && free == self.rules.held_back;
+        let kept = self.kept(unit);
+        if self.slc.is_some() && free >= kept {
+            let main_is_full = full && free == kept;
             let waits = !self.slc_takes(unit) && (self.must_fold(unit) || main_is_full);
             return waits || self.must_release(unit).is_some();
         }
-        let kept = self.kept(unit);
         free < kept || (full && free == kept)
     }
 
@@ -71,8 +71,10 @@ impl PageFtl {
         if self.rules.per_page > 1 {
             self.retire_open(unit);
         }
-        if !self.take_victim(unit, work, false) {
-            return Ok(None);
+        while !self.take_victim(unit, work, false) {
+            if work != Work::Collect || !self.must_make_up(unit) || !self.close_beside(unit) {
+                return Ok(None);
+            }
         }
         if self.move_page(unit, ops) {
             return Ok(Some(Step::Copy));

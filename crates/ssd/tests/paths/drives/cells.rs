@@ -140,7 +140,7 @@ pub(super) fn of_ageing(
     settings.extend(cells.iter().map(|(key, value)| (*key, (*value).to_owned())));
     let has = |key, value| settings.iter().any(|(name, own)| *name == key && (own == value || value == "*"));
     let has_page_map = !has("ftl.kind", "*") || has("ftl.kind", "dftl");
-    if has("ageing.spread", "0.9") && has_page_map && !has("slc.kind", "*") {
+    if has("ageing.spread", "0.9") && has_page_map {
         settings.push(("ageing.retire", "2".to_owned()));
         settings.extend(pages_per_block.is_multiple_of(2).then(|| ("ageing.max_retired", "2".to_owned())));
     }
