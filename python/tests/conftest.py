@@ -1,5 +1,6 @@
 """Fixtures: the shipped trace, a small drive, and a way to run the command as a user does."""
 
+import fcntl
 import importlib.util
 import json
 import subprocess
@@ -81,6 +82,22 @@ def refused(*args: str, code: int = 2, cwd: Path | None = None) -> str:
     assert "Traceback" not in run.err
     assert "panicked" not in run.err
     return lines[0].removeprefix("error: ").rstrip("\n")
+
+
+@pytest.fixture(scope="session")
+def kept_runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder of all test processes, for runs that several tests need; `reproduced` fills it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "kept-runs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def reproduced(kept: Path, paper: str, *args: str, cwd: Path | None = None) -> Run:
+    """Runs `flashweir reproduce` on runs that are kept: what one test made, another goes on with."""
+    with (kept / f"{paper}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return flashweir("reproduce", paper, *args, "-o", str(kept / paper), cwd=cwd)
 
 
 def ends_with_machine(page: Path, command: str = "") -> bool:

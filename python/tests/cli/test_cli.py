@@ -77,7 +77,7 @@ def test_assumptions_about_a_trace_are_said_by_what_reads_it(tmp_path: Path) -> 
         ("compare", str(trace), "--policies", "page+none"),
         ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap"),
         ("replay", str(trace), "sim:tlc,capacity=512MiB", "--timing", "asap", "--dry-run"),
-        ("lifetime", str(trace), "--seeds", "1", "--cycles", "20", *SMALL_SETTINGS),
+        ("lifetime", str(trace), "--seeds", "1", "--cycles", "20", *SMALL_SETTINGS, "--set", "capacity=16MiB"),
         ("search", str(search), "--budget", "2"),
     ):
         # A machine that is busy with other things says how far it is.

@@ -1,18 +1,19 @@
 """zhu2017, with streams of 5,000 requests: what it prints, in the rows that have to be there."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import flashweir
+from conftest import reproduced
 
 RATIOS = (0.8, 0.6, 0.4, 0.2)
 METRICS = ("read_max", "write_max", "read_mean", "write_mean")
 
 
 @pytest.fixture(scope="module")
-def found() -> Any:
-    return flashweir("reproduce", "zhu2017", "--quick", "--json", "-").json()
+def found(kept_runs: Path) -> Any:
+    return reproduced(kept_runs, "zhu2017", "--quick", "--json", "-").json()
 
 
 @pytest.fixture(scope="module")

@@ -162,7 +162,11 @@ def test_the_grid_is_not_held_in_memory(cluster: Any, backends: list[Any], monke
     assert 0 < max(held) <= 14
 
 
-def test_killed_workers_cost_no_result(cluster: Any, client: Any, tmp_path: Path) -> None:
+def test_killed_workers_cost_no_result(
+    cluster: Any, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Many batches, so that workers have some to do whenever one of them is killed.
+    monkeypatch.setattr(on_cluster, "MAX_RUNS", 2)
     killed: list[int] = []
 
     # Dask gives a worker up that takes long to come back: `scale` starts another.
@@ -174,7 +178,7 @@ def test_killed_workers_cost_no_result(cluster: Any, client: Any, tmp_path: Path
                 killed.append(new[0])
                 os.kill(new[0], signal.SIGKILL)
 
-    given = spec(MIDDLE, seeds=24)
+    given = spec(MIDDLE.replace("3000000", "1000000"), seeds=24)
     frame = sweep(given, tmp_path / "sweep", on=cluster.scheduler_address, progress=kill)
     assert len(killed) == 3
     assert places(frame) == [(0, seed) for seed in range(1, 25)]
