@@ -143,6 +143,12 @@ def machine(
     return Machine(*kernel_of(root), words, "root=/dev/vda rw init=/agent net.ifnames=0", accel)
 
 
+def nbd_client(words: str) -> str:
+    """A command of the machine that connects its kernel's nbd: the network of a busy host may need some tries."""
+    tries = "i=$((i + 1)); [ $i = 20 ] && break; sleep 1"
+    return f"i=0; until nbd-client {words} -b 512 > /dev/null; do {tries}; done; [ $i -lt 20 ]"
+
+
 def boot(root: Path, socket: Path, accel: str) -> tuple[dict[str, str], float]:
     """Boots from the drive until the machine powers off. Returns its lines by their first word, and the seconds."""
     began = time.monotonic()

@@ -50,7 +50,7 @@ class Guest:
     def connect(self, live: flashweir.LiveDrive) -> None:
         """Makes the drive a disk of the machine."""
         self.number += 1
-        self.run(f"nbd-client 10.0.2.2 {urlsplit(live.uri).port} {self.disk} -b 512 > /dev/null")
+        self.run(debian.nbd_client(f"10.0.2.2 {urlsplit(live.uri).port} {self.disk}"))
 
     def disconnect(self) -> None:
         """Ends the file system and the disk, whole or not."""

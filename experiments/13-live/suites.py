@@ -50,7 +50,7 @@ def connect(machine: Machine, live: flashweir.LiveDrive) -> None:
         "mount -o remount,size=80% /tmp; hostname live; for i in fsgqa fsgqa2 123456-fsgqa; do useradd $i; done"
     )
     for number, name in enumerate(EXPORTS):
-        machine.run(f"nbd-client -N {name} 10.0.2.2 {port} /dev/nbd{number} -b 512 > /dev/null")
+        machine.run(debian.nbd_client(f"-N {name} 10.0.2.2 {port} /dev/nbd{number}"))
 
 
 def lines_until(machine: Machine, end: float) -> Iterator[str]:

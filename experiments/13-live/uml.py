@@ -27,7 +27,7 @@ class Uml(Machine):
         self._folder = tempfile.TemporaryDirectory(prefix="flashweir-", ignore_cleanup_errors=True)
         place = Path(self._folder.name)
         for name, tool in {"switch": "vde_switch", "slirp": "slirpvde"}.items():
-            of_network = ["-s", place / "network", "-d", "-p", place / name]
+            of_network: list[str | Path] = ["-s", place / "network", "-d", "-p", place / name]
             subprocess.run([tool, *of_network], check=True, capture_output=True, timeout=60)  # noqa: S603
         own = [f"ubd{number}={place / f'written-{number}'},{disk}" for number, disk in enumerate(disks)]
         words = ["linux.uml", f"mem={mib}M", *own, "root=/dev/ubda", "rw", "init=/agent", "TTY=tty0"]
