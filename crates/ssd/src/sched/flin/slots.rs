@@ -67,24 +67,32 @@ pub(super) fn read(queue: &Queue, order: &Order, held: &mut Vec<Held>) -> Option
             let place = queue.place_of(item.number)?;
             let read = queue.get(place).filter(|read| !queue.holds_back(read))?;
             let may_depend = read.command.opens > 0 || queue.may_write(&read.pages);
-            let behind = if may_depend { writer_before(queue, place, read) } else { None };
-            if let Some(behind) = behind {
-                held.push(Held { level, place: at, behind });
-                return None;
+            if may_depend {
+                let (writer, erase) = writers_before(queue, place, read);
+                // An erase alone holds up a read for as long as its page may be written.
+                let behind = writer.or(erase.filter(|_| read.command.opens > 0));
+                held.extend(behind.map(|behind| Held { level, place: at, behind }));
+                if writer.or(erase).is_some() {
+                    return None;
+                }
             }
             Some(Slot::new(read, place, 0))
         })
     })
 }
 
-/// Number of a command before a read, in its place, that writes or erases one of its pages.
-fn writer_before(queue: &Queue, place: usize, read: &Queued) -> Option<u64> {
+/// Numbers of the last commands before a read, in its place, that write and that erase one of its pages.
+fn writers_before(queue: &Queue, place: usize, read: &Queued) -> (Option<u64>, Option<u64>) {
     if queue.is_long() {
-        let (writer, erase) = queue.last_before(&read.pages, read.number);
-        return writer.or(erase);
+        return queue.last_before(&read.pages, read.number);
     }
-    let mut earlier = queue.iter().take(place).inspect(|_| work::look_at(1));
-    earlier.find(|before| depends(read, before)).map(|before| before.number)
+    let (mut writer, mut erase) = (None, None);
+    for before in queue.iter().take(place).inspect(|_| work::look_at(1)) {
+        if depends(read, before) {
+            *(if before.writes() { &mut writer } else { &mut erase }) = Some(before.number);
+        }
+    }
+    (writer, erase)
 }
 
 /// The write that goes next, likewise; or another command that is not an awaited read. Commands that it depends on run first.
@@ -161,7 +169,7 @@ mod tests {
         for (units, seed) in [(1, 1), (3, 2)] {
             let (mut queue, mut draw, mut found) = (Queue::default(), draws(seed), [0; 2]);
             for step in 0..3000 {
-                queue.insert(queue.len(), anywhere(&mut draw, units, 3000));
+                queue.insert(queue.len(), anywhere(&mut draw, units, 600));
                 queue.list_unordered();
                 if queue.unordered().is_none() {
                     continue;
@@ -174,9 +182,14 @@ mod tests {
                 let is_read = later.command.kind == CommandKind::Read;
                 found[usize::from(is_read)] += usize::from(searched.0.is_some());
                 if is_read {
-                    let mut earlier = queue.iter().take(place);
-                    let waits = earlier.any(|before| depends(later, before));
-                    assert_eq!(writer_before(&queue, place, later).is_some(), waits, "step {step}");
+                    let earlier = queue.iter().take(place).filter(|before| depends(later, before));
+                    let (writes, erases): (Vec<_>, Vec<_>) = earlier.partition(|before| before.writes());
+                    let last = |of: Vec<&Queued>| of.last().map(|last| last.number);
+                    assert_eq!(
+                        writers_before(&queue, place, later),
+                        (last(writes), last(erases)),
+                        "step {step}"
+                    );
                 }
                 if queue.len() > 600 {
                     queue.remove(draw(500) as usize);
