@@ -26,7 +26,7 @@ check-quick:
     mypy
     cargo clippy --workspace --quiet -- -D warnings
     cargo nextest run --workspace --lib --no-tests=pass --status-level fail
-    pytest -n auto --dist loadfile {{ quick_tests }}
+    pytest -n auto --dist loadfile --no-loadscope-reorder {{ quick_tests }}
 
 quick_tests := "python/tests/tidy/test_tidy.py python/tests/tidy/test_tidy_shape.py python/tests/tidy/test_tidy_words.py " + \
     "python/tests/tidy/test_contributing.py python/tests/sweeps/test_statistics.py python/tests/sweeps/test_sweep_spec.py " + \
@@ -47,7 +47,7 @@ timings count="25":
     sed -nE 's/^ *(PASS|FAIL|SLOW) \[ *>? *([0-9.]+)s\] (.*)$/\2 s  \3/p' target/nextest.log | sort -rn | head -n {{ count }}
     just build
     SECONDS=0
-    pytest -n auto --dist loadfile -m "not alone" --durations={{ count }} || true
+    pytest -n auto --dist loadfile --no-loadscope-reorder -m "not alone" --durations={{ count }} || true
     echo "the Python tests: $SECONDS s"
 
 # Formatting and clippy, each crate with its own permissions
@@ -103,7 +103,7 @@ python-dependencies:
 
 # The Python tests: command line, API, presets, documents, tidiness; those that set the kernel's one tracer by themselves
 test-python *args:
-    pytest -n auto --dist loadfile -m "not alone" {{ args }}
+    pytest -n auto --dist loadfile --no-loadscope-reorder -m "not alone" {{ args }}
     pytest -m alone {{ if args == "" { "$(grep -rl mark.alone python/tests research/tests --include 'test_*.py')" } else { args } }} || [ $? -eq 5 ]
 
 # Rewrites what the formatters want otherwise

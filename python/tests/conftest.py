@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,14 @@ SMALL_SETTINGS = [f"--set={key}={value}" for key, value in SMALL_DRIVE.items()]
 QUICK = "random:span=32MiB,size=4KiB,count=20000,seed=1"
 # Runs for much longer than a test waits.
 ENDLESS = "random:span=32MiB,size=4KiB,count=2000000000,seed=1"
+
+# Files that take longest, longest first (CPU seconds, browsers and commands included: 110 to 20 of some 900 in all).
+LONGEST = (
+    "docs/test_docs.py", "reports/test_report_browser.py", "reports/test_report_browser_reach.py",
+    "sweeps/test_cluster.py", "reports/test_pages_browser.py", "reports/test_report_browser_layout.py",
+    "search/test_fit.py", "charts/test_charts_drawn.py", "cli/test_outputs.py", "tests/test_active.py",
+    "devices/test_diagnose_active.py", "cli/test_lifetime.py",
+)  # fmt: skip
 
 
 def load_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -112,6 +121,19 @@ def ends_with_machine(page: Path, command: str = "") -> bool:
 def without_wall_times(result: dict[str, Any]) -> dict[str, Any]:
     """A result less the three times that depend on the machine."""
     return {key: value for key, value in result.items() if not key.endswith("wall_s")}
+
+
+def place_of(file: str, tests: int) -> tuple[int, int, str]:
+    """Sorts files: those that take longest, then those with most tests. No process then ends long after the others."""
+    long = (at for at, name in enumerate(LONGEST) if file.endswith(f"/{name}"))
+    return next(long, len(LONGEST)), -tests, file
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files in the order of `place_of`, which `--no-loadscope-reorder` keeps; tests of a file stay as they are."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: place_of(str(item.path), tests[item.path]))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

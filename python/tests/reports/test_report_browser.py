@@ -5,6 +5,7 @@ These tests need Chromium, as `chromium`, `chromium-browser` or `google-chrome` 
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return written
 
 
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
+@contextmanager
+def clean_page(context: BrowserContext) -> Iterator[Page]:
     """A page that may neither complain nor ask for anything but its own file."""
     opened = context.new_page()
     complaints: list[str] = []
@@ -72,6 +73,12 @@ def page(context: BrowserContext) -> Iterator[Page]:
     # Blobs that the page makes itself, such as a picture to save, are no requests.
     asked = {request.partition("#")[0] for request in requests if not request.startswith(("blob:", "data:"))}
     assert asked <= {url.partition("#")[0]}
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    with clean_page(context) as opened:
+        yield opened
 
 
 def show(page: Page, file: Path, width: int = 1280, scheme: Any = "light") -> None:

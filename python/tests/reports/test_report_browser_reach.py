@@ -1,5 +1,6 @@
 """Reports in a browser: the finding comes first, nothing is clipped, and everyone reaches everything."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -8,7 +9,7 @@ import pytest
 from accessible import offences
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves, heat
-from test_report_browser import context, page, plot, wait
+from test_report_browser import clean_page, context, page, plot, wait
 
 from flashweir.charts.model import Axis, Chart, Cloud
 from flashweir.reports import page as report
@@ -71,6 +72,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def opened(context: BrowserContext, written: Path) -> Iterator[Page]:
+    """The report, loaded once for tests that change nothing in it."""
+    with clean_page(context) as page:
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.goto(written.as_uri())
+        page.locator("#curve-iops .main-svg").first.wait_for(state="attached")
+        yield page
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_everybody_can_read_it(page: Page, written: Path, width: int, scheme: Literal["light", "dark"]) -> None:
@@ -96,36 +107,31 @@ def test_poor_contrast_and_missing_names_are_found(page: Page, written: Path) ->
     assert [line.partition(":")[0] for line in found["structure"]] == ["picture without text"]
 
 
-def test_words_in_cells_are_whole(page: Page, written: Path) -> None:
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(written.as_uri())
-    broken = page.evaluate(BROKEN)
-    assert broken == []
-    assert page.evaluate(CLIPPED) == 0
-
-
-def test_the_finding_and_its_picture_come_first(page: Page, written: Path) -> None:
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(written.as_uri())
-    assert page.locator("main p").first.text_content() == "greedy has the best IOPS."
-    page.locator("#curve-iops .main-svg").first.wait_for(state="attached")
-    box = page.locator("#curve-iops").bounding_box()
+def test_the_finding_and_its_picture_come_first(opened: Page) -> None:
+    assert opened.viewport_size == {"width": 1400, "height": 900}
+    assert opened.locator("main p").first.text_content() == "greedy has the best IOPS."
+    box = opened.locator("#curve-iops").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] < 900, "both are in the first screen"
 
 
+def test_words_in_cells_are_whole(opened: Page) -> None:
+    assert opened.viewport_size == {"width": 1400, "height": 900}
+    assert opened.evaluate(BROKEN) == []
+    assert opened.evaluate(CLIPPED) == 0
+
+
 @pytest.mark.parametrize("width", [1400, 390])
-def test_no_column_is_clipped(page: Page, written: Path, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(written.as_uri())
-    assert page.evaluate(CLIPPED) == 0
-    cell = page.locator("tbody tr").first.locator("> :nth-child(4)")
+def test_no_column_is_clipped(opened: Page, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 900})
+    assert opened.evaluate(CLIPPED) == 0
+    cell = opened.locator("tbody tr").first.locator("> :nth-child(4)")
     box = cell.bounding_box()
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
     assert "+36.28" in (cell.text_content() or "")
-    roles = page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.getAttribute('role'))")
+    roles = opened.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.getAttribute('role'))")
     assert set(roles) == ({"row"} if width == 390 else {None}), "rows drawn as blocks are rows still"
 
 
