@@ -50,7 +50,10 @@ class Guest:
     def connect(self, live: flashweir.LiveDrive) -> None:
         """Makes the drive a disk of the machine."""
         self.number += 1
-        self.run(debian.nbd_client(f"10.0.2.2 {urlsplit(live.uri).port} {self.disk}"))
+        command = debian.nbd_client(f"10.0.2.2 {urlsplit(live.uri).port} {self.disk}")
+        if self.run(command, fails=True)[0]:
+            self.machine.renew_network()
+            self.run(command)
 
     def disconnect(self) -> None:
         """Ends the file system and the disk, whole or not."""

@@ -135,6 +135,9 @@ class Machine:
         """The device of a disk that it was started with."""
         return f"/dev/vd{'abc'[number]}"
 
+    def renew_network(self) -> None:
+        """Begins its network anew, where that may have ended."""
+
     def ready(self) -> None:
         """Waits until it takes commands."""
         self.wait_for(READY, BOOT_S)

@@ -26,20 +26,31 @@ class Uml(Machine):
         """Starts it: the first of the disks is its root, with the first process `/agent`."""
         self._folder = tempfile.TemporaryDirectory(prefix="flashweir-", ignore_cleanup_errors=True)
         place = Path(self._folder.name)
-        for name, tool in {"switch": "vde_switch", "slirp": "slirpvde"}.items():
-            of_network: list[str | Path] = ["-s", place / "network", "-d", "-p", place / name]
-            subprocess.run([tool, *of_network], check=True, capture_output=True, timeout=60)  # noqa: S603
+        self._begin("switch", "vde_switch")
+        self._begin("slirp", "slirpvde")
         own = [f"ubd{number}={place / f'written-{number}'},{disk}" for number, disk in enumerate(disks)]
         words = ["linux.uml", f"mem={mib}M", *own, "root=/dev/ubda", "rw", "init=/agent", "TTY=tty0"]
         self.start([*words, "con=null", "con0=fd:0,fd:1", f"eth0=vde,{place / 'network'}", f"uml_dir={place}"])
 
-    def __exit__(self, *error: object) -> None:
+    def _begin(self, name: str, tool: str) -> None:
         place = Path(self._folder.name)
+        words: list[str | Path] = [tool, "-s", place / "network", "-d", "-p", place / name]
+        subprocess.run(words, check=True, capture_output=True, timeout=60)  # noqa: S603
+
+    def _end(self, name: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int((Path(self._folder.name) / name).read_text(encoding="utf-8")), signal.SIGTERM)
+
+    def renew_network(self) -> None:
+        """Begins its way to this machine anew: slirpvde may end when a connection is dropped."""
+        self._end("slirp")
+        self._begin("slirp", "slirpvde")
+
+    def __exit__(self, *error: object) -> None:
         # All threads of the kernel and processes in it end with it.
         super().__exit__(*error)
-        for name in ("slirp", "switch"):
-            with contextlib.suppress(OSError, ValueError):
-                os.kill(int((place / name).read_text(encoding="utf-8")), signal.SIGTERM)
+        self._end("slirp")
+        self._end("switch")
         self._folder.cleanup()
 
     def disk(self, number: int) -> str:

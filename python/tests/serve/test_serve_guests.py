@@ -95,6 +95,9 @@ def test_a_kernel_that_is_a_process_ends_with_its_network(
         words = (tmp_path / "words").read_text().split()
         place = Path(next(word for word in words if word.startswith("uml_dir=")).removeprefix("uml_dir="))
         daemons = [int((place / name).read_text()) for name in ("switch", "slirp")]
+        machine.renew_network()
+        daemons.append(int((place / "slirp").read_text()))
+        assert daemons[1] != daemons[2]
         assert {"mem=64M", "root=/dev/ubda", f"ubd1={place / 'written-1'},{tmp_path / 'suite'}"} <= set(words)
         assert (machine.disk(0), machine.disk(1)) == ("/dev/ubda", "/dev/ubdb")
     assert machine.process.poll() is not None

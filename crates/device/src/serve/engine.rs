@@ -124,16 +124,13 @@ impl Engine {
                     continue;
                 }
                 waits = true;
-                match lead.sleep(at - now) {
-                    Some(sleep) => {
-                        if self.plan.sleep(at, sleep) {
-                            lead.woke(now.elapsed().saturating_sub(sleep));
-                        }
+                if let Some(sleep) = lead.sleep(at - now) {
+                    if self.plan.sleep(at, sleep) {
+                        lead.woke(now.elapsed().saturating_sub(sleep));
                     }
-                    None => {
-                        lead.awake(now);
-                        std::hint::spin_loop();
-                    }
+                } else {
+                    lead.awake(now);
+                    std::hint::spin_loop();
                 }
                 continue;
             }
