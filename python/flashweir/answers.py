@@ -67,7 +67,7 @@ _ASK = {
 
 def steps(answer: object) -> Steps:
     """Steps of background work, and when to ask again."""
-    asks = dict.fromkeys(_ASK)
+    asks: dict[str, int | None] = dict.fromkeys(_ASK)
     if isinstance(answer, Mapping):
         for key in answer:
             if key != "steps" and key not in _ASK:
@@ -76,7 +76,8 @@ def steps(answer: object) -> Steps:
         answer = answer.get("steps", ())
     if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
         raise TypeError(f"{shown(answer)}: expected steps, as (unit, work) or (unit, work, 'should')")
-    return ([_step(step) for step in answer], *asks.values())
+    again_ns, spare_below, idle_ns = asks.values()
+    return [_step(step) for step in answer], again_ns, spare_below, idle_ns
 
 
 def _asked(value: object, expected: str, limit: int) -> int | None:
