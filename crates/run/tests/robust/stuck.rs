@@ -180,7 +180,7 @@ fn where_planes_that_share_their_pages_lose_blocks_and_old_data_is_read() {
     ];
     let drive = [("capacity", "1MiB"), ("channels", "2"), ("planes", "2"), ("pages_per_block", "8")];
     let (few, many) = (
-        "random:span=512KiB,size=4KiB,count=600,write=0.3",
+        "random:span=512KiB,size=4KiB,count=1200,write=0.3",
         "random:span=1MiB,size=8KiB,count=1500,write=0.85",
     );
     for (own, workload) in [
