@@ -172,8 +172,11 @@ const SHAPES: [[&str; 5]; 10] = [
 const MLC: (&str, &str) = ("nand.cell", "mlc");
 const SMALL_CACHE: (&str, &str) = ("ftl.cache_bytes", "64");
 
-/// Other policies, by shares of spare space with which they go.
-const POLICIES: [(&[(&str, &str)], [&str; 3]); 9] = [
+/// Settings, and shares of spare space with which they go.
+type Policy = (&'static [(&'static str, &'static str)], [&'static str; 3]);
+
+/// Other policies.
+const POLICIES: [Policy; 9] = [
     (&[], ["0.2", "0.5", "1.4"]),
     (&[("ftl.kind", "dftl")], ["0.9", "1.4", "2"]),
     (&[("ftl.kind", "dftl"), SMALL_CACHE], ["0.9", "1.4", "2"]),

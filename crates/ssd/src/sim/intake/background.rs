@@ -50,6 +50,8 @@ pub(super) struct Background {
     /// Sets of dies that must collect before a page of the buffer goes to them, and one that has no step to make.
     held: Vec<u32>,
     stepless: Option<u32>,
+    /// Sets of dies that have made such steps since they last took a page.
+    begun: Vec<u32>,
     /// The answer with these steps, if it stands when its view changes.
     standing: Option<Standing>,
     /// Steps in progress that are recorded.
@@ -72,6 +74,7 @@ impl Background {
             plan: Vec::new(),
             held: Vec::new(),
             stepless: None,
+            begun: Vec::new(),
             standing: None,
             running: Running::default(),
         }
@@ -133,7 +136,6 @@ impl Background {
     pub(super) fn end(&mut self) {
         (self.policies, self.due_ns, self.destages_before) = (None, None, None);
         self.plan.clear();
-        self.held.clear();
         self.standing = None;
     }
 
@@ -293,10 +295,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let asked = crews.iter().try_for_each(|crew| self.ask_about(crew));
             self.background.crews = crews;
             asked?;
-            if self.background.stepless.is_some() {
-                self.resume_buffer()?;
-            }
         }
+        self.let_held_go()?;
         if let Some(limit) = self.background.destages_before.take() {
             self.pump_before(limit, true)?;
             self.own_commands(0..self.core.geometry.total_dies());
@@ -343,6 +343,9 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             }
             while urgency == Urgency::Should && self.goes_on(unit) && self.make_step(unit, work, urgency)? {}
             self.let_go(unit, true);
+            if urgency == Urgency::Must {
+                self.note_begun(unit);
+            }
             self.core.counters.merges.early += self.core.counters.merges.full - merges;
             for die in dies.iter().copied() {
                 self.array.fence(std::iter::once(die), TASK_TAG + die);

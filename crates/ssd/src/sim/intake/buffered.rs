@@ -270,7 +270,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             if sent == 1 && self.core.next_die(&part).is_some_and(|die| self.programs[die as usize] > 0) {
                 return Ok(false);
             }
-            if self.waits_for_steps(&part) {
+            if self.waits_for_steps(&part)? {
                 return Ok(sent > 1);
             }
             if A::Probe::ON {

@@ -45,6 +45,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn complete(&mut self) -> Result<(), RunError> {
         self.background.end();
+        self.let_held_go()?;
         if let Some(trims) = &mut self.trims {
             trims.end();
         }
