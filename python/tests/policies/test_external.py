@@ -196,7 +196,7 @@ def test_a_function_that_names_ready_units_is_seldom_asked(tmp_path: Path) -> No
     each, ready = (simulate(slow, set=settings) for settings in of.values())
     assert measured(each) == measured(ready)
     # A unit in the middle of a collection is ready anew after each request that it serves, and asked about once then.
-    assert calls["ready"] < ready.requests < calls["each"]
+    assert calls["ready"] < ready["requests"] < calls["each"]
     policies = {"background.kind": of_ready_units}
     assert goes_on(Drive(set={**OPEN, **policies}), policies, tmp_path / "drive")
 
