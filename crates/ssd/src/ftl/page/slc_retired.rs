@@ -1,15 +1,15 @@
-//! Blocks kept in SLC mode that are retired: the cache of their unit goes on without them. They count neither as data nor as spare, so
-//! no other block takes their place, and none is made up for.
+//! Retirement of blocks that are kept in SLC mode. They count neither as data nor as spare: no other block takes the place of one
+//! that is retired, and the unit makes up for none.
 //!
-//! What is valid there is folded before anything else in the cache is, when the next page of the host finds the cache full; a block
-//! that is erased, or in which all is stale, takes nothing more. When all such blocks of a unit have left, its pages of the host go
-//! where they go when a cache is full that folding does not help.
+//! A worn block takes no more pages. If it is erased, or holds stale pages alone, it leaves with the next erase. If it holds valid
+//! pages, these are folded first when a write finds the cache full. When all blocks kept in SLC mode are retired, pages of the
+//! host go to dynamic blocks of the cache, or to main blocks.
 
 use super::slc::OfUnit;
 use super::{Ops, PageFtl};
 
 impl OfUnit {
-    /// All in a filled block kept in SLC mode is stale. One that is to be retired is not written again.
+    /// A filled block kept in SLC mode holds stale pages alone. It is written again, unless it is to be retired.
     pub(super) fn note_stale(&mut self, block: u32) {
         if !self.worn.contains(&block) {
             self.stale.push_back(block);
@@ -55,7 +55,7 @@ impl PageFtl {
         own.worn.iter().copied().find(|block| own.filled.contains(block))
     }
 
-    /// A block was erased: those kept in SLC mode that are erased and to be retired are.
+    /// A block was erased: retires the erased blocks kept in SLC mode that are to be retired.
     pub(super) fn retire_kept(&mut self, unit: u32, ops: &mut Ops) {
         let Some(slc) = &mut self.slc else { return };
         let own = &mut slc.units[unit as usize];

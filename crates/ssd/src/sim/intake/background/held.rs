@@ -1,8 +1,8 @@
 //! Pages of the buffer that wait for a collection of their superblock, made step by step.
 //!
-//! A set of dies that must collect makes steps until it can take the page, and reads get in between them: of a drive that collects
-//! ahead. Without a buffer no page can wait, and after the last request nothing works ahead: what is left is done at once then. So it
-//! is where a set has no step to make.
+//! On a drive that collects ahead, a set of dies that must collect makes steps until it can take the page, and reads get in between
+//! them. The collection is made at once, as one event, where the drive has no buffer, after the last request, and where the set has
+//! no step to make.
 
 use crate::alloc::Home;
 use crate::content::Content;
@@ -48,8 +48,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if ends || self.background.stepless.is_some() { self.resume_buffer() } else { Ok(()) }
     }
 
-    /// Makes the rest of a collection at once that was begun for a page and may have taken the block kept for it: a page of the host
-    /// may not go there before.
+    /// Makes the rest of a collection at once that was begun for a page. Its steps may have opened the block that a collection keeps
+    /// for itself, which takes no page of the host before another one is erased.
     fn end_begun(&mut self, home: Home) -> Result<(), RunError> {
         let begun = self.background.begun.len();
         self.background.begun.retain(|own| *own != home.unit);
