@@ -1,9 +1,9 @@
 //! Retirement of blocks that are kept in SLC mode. They count neither as data nor as spare: no other block takes the place of one
 //! that is retired, and the unit makes up for none.
 //!
-//! A worn block takes no more pages. If it is erased, or holds stale pages alone, it leaves with the next erase. If it holds valid
-//! pages, these are folded first when a write finds the cache full. When all blocks kept in SLC mode are retired, pages of the
-//! host go to dynamic blocks of the cache, or to main blocks.
+//! A worn block takes no more pages once it is full or erased. When a write finds the cache full, a full one is folded before all
+//! others, and so erased; an erased one is retired with the next erase in its unit. When all blocks kept in SLC mode are retired,
+//! pages of the host go to dynamic blocks of the cache, or to main blocks.
 
 use super::slc::OfUnit;
 use super::{Ops, PageFtl};
