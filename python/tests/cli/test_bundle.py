@@ -229,11 +229,14 @@ def test_a_wrong_row_of_a_sweep_is_found() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_large_sweep_is_compared_whatever_its_files_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part of a sweep has a thousand runs; here it has fifty, and some runs are in no part yet, as there."""
-    monkeypatch.setattr("flashweir.sweeps.store.PART_ROWS", 50)
-    spec = {"workloads": "random:count=10,span=1MiB", "axes": {"host.queue_depth": [1, 2]}, "seeds": 51}
-    flashweir.sweep(spec, "s", threads=1)
-    assert list(Path("s").glob("*.parquet"))
+    """A part of a sweep has a thousand runs; here the first fifty are one, and the others are in no part yet."""
+    spec = {"workloads": "random:count=10,span=1MiB", "axes": {"host.queue_depth": [1, 2]}, "seeds": 25}
+    with monkeypatch.context() as smaller:
+        smaller.setattr("flashweir.sweeps.store.PART_ROWS", 50)
+        flashweir.sweep(spec, "s", threads=1)
+    assert [path.name for path in Path("s").glob("*.parquet")] == ["runs-00000.parquet"]
+    assert not Path("s/runs.jsonl").stat().st_size
+    flashweir.sweep(spec | {"seeds": 51}, "s", threads=1, resume=True)
     assert Path("s/runs.jsonl").stat().st_size
     flashweir.bundle("s", "s.tar.zst")
     assert checked("s.tar.zst")["runs"] == 102
