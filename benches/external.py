@@ -23,7 +23,14 @@ DRIVE = {"capacity": "1GiB", "op_ratio": 0.15, "precondition": "full", "channels
 SPARE_BLOCKS = 20
 BUFFER = {"buffer.bytes": "1MiB", "gc.spare_blocks": SPARE_BLOCKS}
 # Dies that are idle now and then. Blocks of 64 pages, so that collections are many.
-OPEN = {**DRIVE, "host.mode": "open", "buffer.bytes": "256KiB", "pages_per_block": 64, "op_ratio": 0.3}
+OPEN = {
+    **DRIVE,
+    "capacity": "256MiB",
+    "host.mode": "open",
+    "buffer.bytes": "256KiB",
+    "pages_per_block": 64,
+    "op_ratio": 0.3,
+}
 PATIENCE_NS = 1_000_000
 UNTIL = 8
 # 10,000 collections a second.
@@ -57,9 +64,9 @@ def whenever(view: BackgroundView) -> dict[str, Any]:
 
 def once_ready(view: BackgroundView) -> dict[str, Any]:
     """`background.collect`, asked when one more unit is ready."""
-    wants = (view.idle_since_ns >= 0) & (view.under_way | (view.spare_blocks < UNTIL))
-    due = view.idle_since_ns + PATIENCE_NS <= view.now_ns
-    steps = [(unit, "collect") for unit in np.flatnonzero(wants & due)]
+    wants = view.under_way | (view.spare_blocks < UNTIL)
+    wants &= (view.idle_since_ns >= 0) & (view.idle_since_ns <= view.now_ns - PATIENCE_NS)
+    steps = [(unit, "collect") for unit in wants.nonzero()[0].tolist()]
     return {"steps": steps, "ask_spare_below": UNTIL, "ask_idle_ns": PATIENCE_NS}
 
 
@@ -72,13 +79,14 @@ def once_idle(view: DestageView) -> bool | int:
 
 
 CLOSED = "random:span=1GiB,size=4KiB,count=300000,write=1"
+SLOW = "random:span=256MiB,size=4KiB,write=1"
 COLLECT = {**OPEN, "background.collect.after": f"{PATIENCE_NS}ns", "background.collect.until": UNTIL}
 # Name, workload, key of the function, the function; settings in Rust, and others of the run in Python.
 Function = Callable[[Any], object]
 Case = tuple[str, str, str, Function, dict[str, Any], dict[str, Any]]
 CASES: list[Case] = [
     *(
-        ("victim", CLOSED, "gc.victim", oldest, {**DRIVE, "gc.victim": "fifo", **shape}, {**DRIVE, **shape})
+        (f"victim, {pages} pages", CLOSED, "gc.victim", oldest, {**DRIVE, "gc.victim": "fifo", **shape}, {**DRIVE, **shape})
         for pages in (64, 256, 1024)
         for shape in [{"pages_per_block": pages}]
     ),
@@ -101,7 +109,7 @@ CASES: list[Case] = [
     *(
         (
             f"{name}, {rate}/s",
-            f"{CLOSED.replace('300000', '60000')},rate={rate}",
+            f"{SLOW},count=60000,rate={rate}",
             "background.kind",
             function,
             COLLECT,
@@ -112,7 +120,7 @@ CASES: list[Case] = [
     ),
     (
         "destage",
-        f"{CLOSED.replace('300000', '100000')},rate=2500",
+        f"{SLOW},count=100000,rate=2500",
         "buffer.destage",
         once_idle,
         {**OPEN, "buffer.destage": "idle", "buffer.idle_after": "100us"},

@@ -22,13 +22,12 @@ def shown(answer: object) -> str:
 
 def number(value: object, expected: str, limit: int = _MAX_U32) -> int:
     """A whole number from 0 to `limit`, numpy's included."""
-    wrong = TypeError(f"{shown(value)}: expected {expected}")
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise wrong
     try:
-        found = operator.index(value)
-    except TypeError:  # an array
-        raise wrong from None
+        found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:  # a number with a fraction, an array of several
+        found = None
+    if found is None:
+        raise TypeError(f"{shown(value)}: expected {expected}")
     if not 0 <= found <= limit:
         raise ValueError(f"{shown(value)}: expected {expected}")
     return found
@@ -85,11 +84,10 @@ def _asked(value: object, expected: str, limit: int) -> int | None:
 
 
 def _step(step: object) -> tuple[int, int, bool]:
+    if isinstance(step, (tuple, list)) and len(step) in (2, 3):
+        work, should = step[1], step[2:]
+        known = isinstance(work, str) and work in WORK and all(isinstance(word, str) for word in should)
+        if known and should in ((), [], ("should",), ["should"]):
+            return number(step[0], "the number of a unit"), WORK[work], bool(should)
     expected = "(unit, work) or (unit, work, 'should'), with work 'collect', 'level' or 'write_back'"
-    wrong = TypeError(f"{shown(step)}: expected {expected}")
-    if not isinstance(step, (tuple, list)) or len(step) not in (2, 3):
-        raise wrong
-    unit, *words = step
-    if not all(isinstance(word, str) for word in words) or words[0] not in WORK or words[1:] not in ([], ["should"]):
-        raise wrong
-    return number(unit, "the number of a unit"), WORK[words[0]], len(words) > 1
+    raise TypeError(f"{shown(step)}: expected {expected}")
