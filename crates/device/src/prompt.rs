@@ -1,25 +1,19 @@
 //! A thread that is to wake up on time.
 
-use std::ffi::c_int;
 use std::num::NonZeroU64;
 
 /// Highest priority of setpriority(2); threads that may not set it keep theirs.
 const HIGHEST_PRIORITY: i32 = -20;
-/// Classes of sched(7): the usual one, and the one of real time whose threads take turns.
-const OTHER: c_int = 0;
-const ROUND_ROBIN: c_int = 2;
 /// The lowest priority of real time: above all threads without, below all with another one.
-const LOWEST_OF_REAL_TIME: c_int = 1;
+const LOWEST_OF_REAL_TIME: i32 = 1;
 
-unsafe extern "C" {
-    /// sched_setscheduler(2) of the C library, which std links; `param` is a struct of one int, `process` 0 the calling thread.
-    fn sched_setscheduler(process: c_int, policy: c_int, param: *const c_int) -> c_int;
-}
-
-/// Gives the calling thread a class and priority. Returns false if it may not have them.
-fn set_class(policy: c_int, priority: c_int) -> bool {
-    // SAFETY: `param` points to an int, as long as `struct sched_param` of Linux, that lives through the call, which only reads it.
-    unsafe { sched_setscheduler(0, policy, &raw const priority) == 0 }
+/// Gives the calling thread a class of sched(7) and a priority in it. Returns false if it may not have them.
+fn set_class(class: i32, priority: i32) -> bool {
+    // SAFETY: all fields of `sched_param` are whole numbers (some systems have more than one), for which zero is a value.
+    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = priority;
+    // SAFETY: `param` lives through the call, which only reads it; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, class, &raw const param) == 0 }
 }
 
 /// While it lives, the system does not wake this thread late on purpose (by default 50 us, to save power), and lets it run before others
@@ -45,7 +39,7 @@ impl Prompt {
     /// may): no other thread then takes its processor for milliseconds. Linux leaves a twentieth of the time to others, whatever it
     /// does.
     pub(crate) fn begin_in_real_time() -> Self {
-        Self { in_real_time: set_class(ROUND_ROBIN, LOWEST_OF_REAL_TIME), ..Self::begin() }
+        Self { in_real_time: set_class(libc::SCHED_RR, LOWEST_OF_REAL_TIME), ..Self::begin() }
     }
 }
 
@@ -53,7 +47,7 @@ impl Drop for Prompt {
     fn drop(&mut self) {
         let _ = rustix::thread::set_current_timer_slack(self.slack);
         if self.in_real_time {
-            set_class(OTHER, 0);
+            set_class(libc::SCHED_OTHER, 0);
         }
         if let Some(priority) = self.priority {
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), priority);
