@@ -250,7 +250,7 @@ def _flash_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if geometry := result.get("geometry"):
         pages = f"{geometry['logical_pages']:,} logical of {geometry['physical_pages']:,} pages"
         yield "drive", f"{pages}, {geometry['units']:,} units"
-        if (note := _spare_note(geometry.get("spare") or {})) is not None:
+        if (note := _spare_note(geometry.get("spare") or {}, geometry.get("bad_blocks", 0))) is not None:
             yield "over-provisioning", note
     if activity := result.get("activity"):
         bins = f"{len(activity['dirty_pages']):,} bins of {_seconds(activity['bin_s'])} a channel"
@@ -265,12 +265,13 @@ def _slc_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     yield "SLC cache, at the end", f"{slc['valid_pages']:,} pages valid, room for {slc['room_pages']:,}"
 
 
-def _spare_note(spare: Mapping[str, Any]) -> str | None:
-    """Warns where the drive has more or less over-provisioning than was asked for, as blocks are whole."""
+def _spare_note(spare: Mapping[str, Any], bad_blocks: int) -> str | None:
+    """Warns where the drive has more or less over-provisioning than was asked for."""
     if not spare or abs(spare["got"] - spare["asked"]) <= max(_SPARE_TOLERANCE * spare["asked"], 1e-4):
         return None
     asked, got = (f"{spare[name]:.4g}" for name in ("asked", "got"))
-    return f"warning: {spare['key']} is {got}, not {asked}: blocks are whole (more blocks a unit come closer)"
+    why = f"{bad_blocks:,} blocks are bad" if bad_blocks else "blocks are whole (more blocks a unit come closer)"
+    return f"warning: {spare['key']} is {got}, not {asked}: {why}"
 
 
 def _host_lines(result: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

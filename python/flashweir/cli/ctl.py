@@ -28,6 +28,9 @@ def ctl(
 ) -> None:
     """Send a command to a drive that is being served, and print its answer as JSON."""
     values = dict(pair(text, command, "KEY=VALUE") for text in arguments or [])
+    if command == "save" and values.get("path"):
+        # From this folder, not the server's.
+        values["path"] = str(Path.cwd() / values["path"])
     line = json.dumps({"id": 1, "cmd": command, "args": values}) + "\n"
     found = serving.answer(_asked(path, line.encode()))
     sys.stdout.write(json.dumps(found, indent=2) + "\n")

@@ -82,7 +82,11 @@ class Run(Section):
     _requests: Annotated[int, Field("requests that completed, flushes included", key="requests")]
     simulated_s: Annotated[
         float,
-        Field("from the first request's entry to the last completion; the [drain](#the-drain) comes after it", "s"),
+        Field(
+            "from time 0, at which a trace's first request arrives, to the last completion; the [drain](#the-drain) "
+            "comes after it",
+            "s",
+        ),
     ]
     wall_s: Annotated[float, Field("wall time of the measured run alone", "s")]
     setup_wall_s: Annotated[float, Field("wall time to set up the run", "s")]

@@ -44,8 +44,8 @@ def test_a_planner_comes_with_its_clock(frame: Any) -> None:
     clocks = {row["policy"]: result["config"]["clock"] for row, result in frame.results()}
     assert clocks["log-block+cycle-stealing"] == clocks["log-block+super-data-block"] == "lock-step"
     assert clocks["fast+forwarding"] == clocks["fast+cycle-filling"] == "async"
-    refused = package.compare(WORK, "fast+none,page+super-data-block", set=DRIVE, seeds=1)
-    assert "data blocks to merge" in (refused.meta or {})["refused"]["page+super-data-block"]
+    refused = package.compare(WORK, "fast+none,bast+none:nand.cell=tlc:slc.kind=static", set=DRIVE, seeds=1)
+    assert "a data block" in (refused.meta or {})["refused"]["bast+none:nand.cell=tlc:slc.kind=static"]
 
 
 def test_merges_of_collections_are_a_figure_and_bounded_by_the_throttle(frame: Any) -> None:

@@ -72,6 +72,9 @@ def test_the_command_prints_what_the_drive_answers_and_its_exit_codes_say_the_re
             (("inject", "kind=die-failure"), 1, "no parity"),
             (("inject", "kind=bad-block"), 1, "blocks_per_unit"),
             (("inject", "kind=latency", "add=5"), 2, "a time with its unit"),
+            (("inject", "kind=throttle", "rate=0"), 2, "rate: 0; expected bytes a second above 0"),
+            (("inject",), 2, "inject: kind: missing; expected kind="),
+            (("set", "no.key=1"), 2, "error: set: unknown key"),
             (("fork",), 2, "gc.victim"),
             (("save",), 2, "path"),
             (("reboot",), 2, "expected one of status"),
@@ -235,7 +238,15 @@ def test_a_saved_drive_is_served_again(tmp_path: Path) -> None:
     with served(tmp_path, *VIRTUAL) as (run, _):
         with Client(tmp_path / "flashweir.sock") as client:
             overwrite(client, 2500)
-        asked(tmp_path, "save", path=str(tmp_path / "aged.drive"))
+        assert asked(tmp_path, "save", path=str(tmp_path / "aged.drive"))["path"] == str(tmp_path / "aged.drive")
+        # From the folder of ctl, whatever that of the server is.
+        (tmp_path / "notes.txt").write_text("mine")
+        for words, expected in (("path=aged.drive", "force=true"), ("path=notes.txt", "no saved drive")):
+            done = ctl(tmp_path, "save", words)
+            assert (done.returncode, done.stderr.count(expected)) == (1, 1)
+        assert ctl(tmp_path, "save", "path=notes.txt", "force=true").returncode == 1
+        assert (tmp_path / "notes.txt").read_text() == "mine"
+        assert ctl(tmp_path, "save", "path=aged.drive", "force=true").returncode == 0
         worn = asked(tmp_path, "counters")["wear"]
         ended(run)
     assert "expected no --set" in refused("serve", "aged.drive", *SMALL, cwd=tmp_path)

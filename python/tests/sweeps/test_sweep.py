@@ -83,12 +83,13 @@ def test_the_same_rows_whatever_the_number_of_threads() -> None:
 
 
 def test_a_failed_run_is_a_row_with_its_error() -> None:
-    frame = sweep({**GRID, "axes": {"capacity": ["64MiB", "16MiB"], "gc.planner": ["none", "super-data-block"]}})
+    grid = {**GRID, "set": {**GRID["set"], "ftl.kind": "bast", "nand.cell": "tlc"}}
+    frame = sweep({**grid, "axes": {"capacity": ["64MiB", "16MiB"], "slc.kind": ["none", "static"]}})
     failed = frame.filter(pl.col("error").is_not_null())
     assert failed.height == 9
     errors = "\n".join(failed["error"].unique())
     assert "its span ends at byte" in errors
-    assert "super-data-block" in errors
+    assert "blocks in SLC mode" in errors
     assert failed["iops"].null_count() == 9
     assert frame.filter(pl.col("error").is_null())["capacity"].to_list() == ["64MiB"] * 3
 

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use super::clock::ClockMode;
+use super::spec::MAX_DILATE;
 
 /// Lateness that is always allowed.
 const ALLOWED: Duration = Duration::from_micros(50);
@@ -13,6 +14,8 @@ const ALLOWED: Duration = Duration::from_micros(50);
 const ALLOWED_SHARE: f64 = 0.05;
 /// Share of completions in time from which on a run is valid.
 const VALID_SHARE: f64 = 0.99;
+/// Factor from which on slower time is no way to answer in time: the latencies that it should lengthen are next to nothing.
+const MAX_SLOWER: f64 = 1000.0;
 /// Largest number that a histogram tells from larger ones: 18 minutes in ns.
 const MAX_RECORDED: u64 = 1 << 40;
 /// Percentiles that are reported.
@@ -65,9 +68,17 @@ impl Lateness {
         if in_time >= VALID_SHARE {
             return (format!("valid: {:.1}% of completions in time", in_time * 100.0), true);
         }
-        let factor = self.worst_share.value_at_quantile(VALID_SHARE) as f64 / 100.0;
-        let advised = (dilate * factor.clamp(2.0, 1e6)).ceil();
-        let late = (1.0 - in_time) * 100.0;
+        let factor = (self.worst_share.value_at_quantile(VALID_SHARE) as f64 / 100.0).max(2.0);
+        let (advised, late) = ((dilate * factor).ceil(), (1.0 - in_time) * 100.0);
+        if factor > MAX_SLOWER || advised > MAX_DILATE {
+            let why = "requests that take next to no simulated time come late, which no --dilate helps";
+            return (
+                format!(
+                    "not valid: {late:.1}% late: {why}; try --clock virtual, or a machine that does less"
+                ),
+                false,
+            );
+        }
         (format!("not valid: {late:.1}% late, try --dilate {advised:.0}"), false)
     }
 
@@ -120,5 +131,14 @@ mod tests {
         let us = |name: &str| report["lateness_us"][name].as_f64().expect("a time").round();
         assert_eq!((us("p50"), us("p99"), us("max")), (49.0, 64.0, 99.0));
         assert!(lateness.verdict(ClockMode::Virtual, 1.0).1);
+        // Answers from memory, in no simulated time, are not longer in slower time.
+        for _ in 0..31 {
+            lateness.add(Duration::from_micros(600), Duration::from_nanos(10));
+        }
+        let (verdict, _) = lateness.verdict(ClockMode::Paced, 3.0);
+        assert!(
+            verdict.starts_with("not valid: 5.9% late: ") && verdict.contains("no --dilate helps"),
+            "{verdict}"
+        );
     }
 }

@@ -85,6 +85,12 @@ impl Saving {
     }
 }
 
+/// True if a file begins as that of a saved drive.
+pub(super) fn is_saved(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+}
+
 fn put_header(file: &mut impl Write, header: &Header) -> io::Result<()> {
     let json = serde_json::to_vec(header)?;
     let mut bytes = MAGIC.to_vec();

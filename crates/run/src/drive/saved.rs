@@ -21,6 +21,11 @@ impl Drive {
         saving.finish()
     }
 
+    /// True if a file is one that a drive was saved to, by how it begins.
+    pub fn is_saved(path: &Path) -> bool {
+        super::file::is_saved(path)
+    }
+
     /// A drive that was saved, exactly as it was. `allocator`: for `tenants.channels=external`, as that of the saved drive was.
     ///
     /// Refused are files that are no drive, that are cut short or damaged, and those of another engine, whose state may mean something else.

@@ -12,12 +12,11 @@ pub(super) fn error(settings: &[Setting<'_>]) -> Option<String> {
 }
 
 const DIRECT: Setting<'static> = ("ftl.kind", "direct");
-const STEP: Setting<'static> = ("clock", "lock-step");
 const DYNAMIC: Setting<'static> = ("alloc.kind", "dynamic");
 const MLC: Setting<'static> = ("nand.cell", "mlc");
 const SUPERBLOCK: Setting<'static> = ("alloc.kind", "superblock");
 /// Settings that each rule of the table refuses, in its order.
-const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
+const EXAMPLES: [&[&[Setting<'static>]]; 11] = [
     &[&[("buffer.bytes", "64KiB"), ("buffer.destage", "marks"), ("buffer.low_mark", "0.8")]],
     &[&[("buffer.bytes", "64KiB"), ("buffer.backpressure", "free"), ("buffer.free_below", "1")]],
     &[&[("nand.transfer", "codeword"), ("nand.codeword", "3KiB")]],
@@ -28,7 +27,6 @@ const EXAMPLES: [&[&[Setting<'static>]]; 12] = [
         &[DIRECT, ("tenants.channels", "shared")],
         &[("ftl.kind", "kast"), SUPERBLOCK],
     ],
-    &[&[STEP, ("gc.planner", "super-data-block")], &[("gc.planner", "super-data-block")]],
     &[&[("tenants.channels", "shared"), SUPERBLOCK]],
     &[
         &[("nand.cell", "tlc"), ("timing.read", "50us,70us")],

@@ -114,7 +114,7 @@ fn a_plan_refuses_what_a_run_refuses() {
     for (settings, workload) in [
         (&[("channels", "0")][..], "random:count=10"),
         (&[("capacity", "1MiB")][..], "random:span=2MiB,count=10"),
-        (&[("gc.planner", "super-data-block")][..], "random:count=10"),
+        (&[("ftl.kind", "bast"), ("nand.cell", "tlc"), ("slc.kind", "static")][..], "random:count=10"),
         (&[][..], "random:cuont=10"),
     ] {
         let run = spec(None, settings, workload);

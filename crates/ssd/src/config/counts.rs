@@ -61,6 +61,13 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
         ));
     }
     check_map_unit(config)?;
+    if let (Some(blocks), 0) = (config.blocks_per_unit.0, config.capacity.0) {
+        let (key, share) = (config.share().key(), config.share().value());
+        return Err(NO_PAGE.because(
+            format!("blocks_per_unit = {blocks}, {key} = {share}"),
+            format!("these blocks have no page for data: expected more of them, or a smaller {key}"),
+        ));
+    }
     if config.capacity.0 < page {
         let expected = format!("expected at least one page of {page} bytes");
         return Err(NO_PAGE.of_value("capacity", config.capacity.0, expected));

@@ -1,7 +1,6 @@
 //! The one table of combinations that make no sense, each with its reason. A setting at its default never refuses.
 
 mod flash;
-mod managed;
 mod places;
 mod retire;
 mod slc;
@@ -33,7 +32,7 @@ pub fn all() -> impl Iterator<Item = &'static Refusal> {
 }
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    let all = ROWS.iter().chain(&places::PLACES).chain(&managed::MANAGED);
+    let all = ROWS.iter().chain(&places::PLACES);
     all.chain(&tenants::TENANTS).chain(&flash::FLASH).chain(&slc::SLC).chain(&retire::RETIRE)
 }
 

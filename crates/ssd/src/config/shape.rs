@@ -23,6 +23,17 @@ const MAX_RING_BYTES: u64 = 256 << 20;
 /// Blocks that every log has at least.
 const FEWEST_LOG_BLOCKS: u64 = 3;
 
+/// Most blocks of a unit that a refusal looks for.
+const MAX_ADVISED_BLOCKS: u32 = 1 << 24;
+
+/// A drive whose spare nobody has looked at.
+struct Unchecked {
+    geometry: Geometry,
+    /// Its superblocks as units, if it has some.
+    shape: Option<Geometry>,
+    born_bad: Option<BadBlocks>,
+}
+
 /// Blocks that a unit needs beside those of its data, and why.
 struct Needs {
     beside: u64,
@@ -43,6 +54,18 @@ impl Config {
 impl Geometry {
     /// Works out the counts, or says which key makes them impossible.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let Unchecked { mut geometry, shape, born_bad } = Self::unchecked(config)?;
+        let mapped = shape.as_ref().unwrap_or(&geometry);
+        geometry.check_spare(mapped, config, born_bad.as_ref())?;
+        if config.ftl.is_zoned() {
+            let logical_pages = mapped.zoned_pages();
+            geometry.unit_logical_pages = logical_pages / u64::from(geometry.units());
+            geometry.logical_pages = logical_pages;
+        }
+        Ok(geometry)
+    }
+
+    fn unchecked(config: &Config) -> Result<Unchecked, ConfigError> {
         let page_sectors = check_counts(config)?;
         let frame = Frame::new(config);
         let unit_logical_pages = frame.unit_logical_pages(config.capacity.0);
@@ -79,14 +102,44 @@ impl Geometry {
         if let Some(shape) = &shape {
             shape.check_tables(config, shape.units().into())?;
         }
-        let mapped = shape.as_ref().unwrap_or(&geometry);
-        geometry.check_spare(mapped, config, born_bad.as_ref())?;
-        if config.ftl.is_zoned() {
-            let logical_pages = mapped.zoned_pages();
-            geometry.unit_logical_pages = logical_pages / u64::from(geometry.units());
-            geometry.logical_pages = logical_pages;
+        Ok(Unchecked { geometry, shape, born_bad })
+    }
+
+    /// Blocks that a unit needs, and why.
+    fn needed(&self, config: &Config) -> (u64, Needs) {
+        let needs = self.needs(config);
+        let per_block = self.pages_for_data(config);
+        ((self.unit_logical_pages + needs.free_pages).div_ceil(per_block.max(1)) + needs.beside, needs)
+    }
+
+    /// Pages of a block that relocated pages leave to data.
+    fn pages_for_data(&self, config: &Config) -> u64 {
+        self.usable_pages_per_block(config.upkeep().groups().map_or(1, |counts| counts.moved))
+    }
+
+    /// The fewest blocks a unit with which the drive has the spare that it needs, with its capacity or, if that follows from the
+    /// blocks, with its share of spare. `None` if there are none.
+    fn fewest_blocks(config: &Config, capacity_follows: bool) -> Option<u32> {
+        let works = |blocks: u32| {
+            let more = config.with_blocks(blocks, capacity_follows);
+            Self::unchecked(&more).is_ok_and(|Unchecked { geometry, shape, .. }| {
+                let mapped = shape.as_ref().unwrap_or(&geometry);
+                mapped.min_unit_blocks() >= mapped.needed(&more).0
+            })
+        };
+        let mut below = config.blocks_per_unit.0?;
+        let mut found = below.saturating_mul(2).max(1);
+        while !works(found) {
+            (below, found) = (found, found.saturating_mul(2));
+            if found > MAX_ADVISED_BLOCKS {
+                return None;
+            }
         }
-        Ok(geometry)
+        while found - below > 1 {
+            let middle = below.midpoint(found);
+            if works(middle) { found = middle } else { below = middle }
+        }
+        Some(found)
     }
 
     /// Logical pages where zones are addressed: those of the capacity, rounded up to whole zones in each unit.
@@ -125,11 +178,8 @@ impl Geometry {
         config: &Config,
         born_bad: Option<&BadBlocks>,
     ) -> Result<(), ConfigError> {
-        let Needs { beside, free_pages, keys, why } = mapped.needs(config);
-        let (logical, per_block) = (
-            mapped.unit_logical_pages,
-            mapped.usable_pages_per_block(config.upkeep().groups().map_or(1, |counts| counts.moved)),
-        );
+        let (needed, Needs { beside, free_pages, keys, why }) = mapped.needed(config);
+        let (logical, per_block) = (mapped.unit_logical_pages, mapped.pages_for_data(config));
         if per_block == 0 {
             let reason = format!(
                 "each group of moved pages may pad a page of flash in a block, and a block has no more of them: use fewer \
@@ -138,7 +188,6 @@ impl Geometry {
             );
             return Err(TOO_MANY_GROUPS.because("ftl.classifier, ftl.map_unit, pages_per_block", reason));
         }
-        let needed = (logical + free_pages).div_ceil(per_block) + beside;
         let has = mapped.min_unit_blocks();
         if has >= needed {
             return Ok(());
@@ -147,9 +196,15 @@ impl Geometry {
         let (given, advice) = if let Some(blocks) = config.blocks_per_unit.0 {
             let most = (has.saturating_sub(beside) * per_block).saturating_sub(free_pages);
             let most = most / u64::from(self.units() / mapped.units());
-            frame.advise_with_blocks(config, blocks.into(), most).unwrap_or_else(|given| {
-                (given, format!("blocks_per_unit of at least {}", beside + 1 + free_pages))
-            })
+            frame.advise_with_blocks(config, blocks.into(), most).unwrap_or_else(
+                |(given, capacity_follows)| {
+                    let fewest = Self::fewest_blocks(config, capacity_follows);
+                    let more = fewest.map_or("more blocks and spare".into(), |blocks| {
+                        format!("blocks_per_unit of at least {blocks}")
+                    });
+                    (given, more)
+                },
+            )
         } else {
             // The nearest whole number of blocks is built: half a block less makes as many.
             let built = born_bad.map_or(needed * frame.units, |bad| bad.built_for(self, needed));

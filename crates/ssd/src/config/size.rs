@@ -160,13 +160,13 @@ impl Frame {
     }
 
     /// Where units of `blocks` blocks have room for `most` logical pages and more were asked for: what was given, and what works.
-    /// Only what was given where no capacity works.
+    /// Where no capacity works: what was given, and true if the capacity follows from it.
     pub(super) fn advise_with_blocks(
         &self,
         config: &Config,
         blocks: u64,
         most: u64,
-    ) -> Result<(String, String), String> {
+    ) -> Result<(String, String), (String, bool)> {
         let asked = config.share();
         let key = asked.key();
         let pages = self.unit_logical_pages(config.capacity.0);
@@ -182,7 +182,7 @@ impl Frame {
         let step = if self.maps_blocks { self.pages_per_block } else { self.units_per_page };
         let most = most / step * step;
         if most == 0 {
-            return Err(given);
+            return Err((given, !is_of_capacity));
         }
         // The nearest capacity is taken: half a step more becomes this one.
         let (pages, counted) = (most as f64 + 0.5 * step as f64, (blocks * self.units) as f64);
@@ -212,16 +212,23 @@ impl Frame {
     }
 }
 
+/// True if capacity, blocks and share agree within a block, or the blocks follow from the others.
+fn agrees_on_capacity(config: &Config) -> bool {
+    let Some(unit_blocks) = config.blocks_per_unit.0 else { return true };
+    let frame = Frame::new(config);
+    let follows = frame.unit_logical_of(unit_blocks.into(), config.share());
+    let given = frame.unit_logical_pages(config.capacity.0);
+    follows.abs_diff(given) * frame.units <= frame.pages_per_block
+}
+
 /// Refuses capacity, blocks and a share that disagree by more than a block.
 fn agree_on_capacity(origin: &str, config: &Config) -> Result<(), ConfigError> {
-    let Some(unit_blocks) = config.blocks_per_unit.0 else { return Ok(()) };
     check_counts(config)?;
+    let Some(unit_blocks) = config.blocks_per_unit.0.filter(|_| !agrees_on_capacity(config)) else {
+        return Ok(());
+    };
     let (frame, share) = (Frame::new(config), config.share());
     let follows = frame.unit_logical_of(unit_blocks.into(), share);
-    let given = frame.unit_logical_pages(config.capacity.0);
-    if follows.abs_diff(given) * frame.units <= frame.pages_per_block {
-        return Ok(());
-    }
     Err(TWO_OF_THREE.because(
         format!(
             "{origin}: capacity = {}, blocks_per_unit = {unit_blocks}, {} = {}",
@@ -274,15 +281,26 @@ impl Config {
     pub fn share(&self) -> Share {
         self.op_raw.0.map_or(Share::OfLogical(self.op_ratio), Share::OfRaw)
     }
+
+    /// This drive with so many blocks a unit.
+    pub(super) fn with_blocks(&self, blocks: u32, capacity_follows: bool) -> Self {
+        let mut config = Self { blocks_per_unit: Auto(Some(blocks)), ..self.clone() };
+        if capacity_follows {
+            Given::BlocksAndShare.settle(&mut config);
+        }
+        config
+    }
 }
 
-/// The two of capacity, blocks and over-provisioning that the layers gave.
+/// Those of capacity, blocks and over-provisioning that the layers gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Given {
     #[default]
     CapacityAndShare,
     CapacityAndBlocks,
     BlocksAndShare,
+    /// They agree within a block. If a higher layer changes that, capacity follows.
+    All,
 }
 
 impl Given {
@@ -305,9 +323,10 @@ impl Given {
             (true, false, _) => Self::CapacityAndShare,
             (false, false, _) if config.blocks_per_unit.0.is_none() => Self::CapacityAndShare,
             (false, false, false) => self,
-            (true, true, true) | (false, true, _) | (false, false, true) => Self::BlocksAndShare,
+            (true, true, true) => Self::All,
+            (false, true, _) | (false, false, true) => Self::BlocksAndShare,
         };
-        if capacity && blocks && given == Self::BlocksAndShare {
+        if capacity && blocks && given == Self::All {
             agree_on_capacity(origin, config)?;
         }
         if raw && sets("op_ratio") {
@@ -326,7 +345,9 @@ impl Given {
             return;
         }
         let frame = Frame::new(config);
-        if let (Self::BlocksAndShare, Some(unit_blocks)) = (self, config.blocks_per_unit.0) {
+        let capacity_follows =
+            self == Self::BlocksAndShare || self == Self::All && !agrees_on_capacity(config);
+        if let (true, Some(unit_blocks)) = (capacity_follows, config.blocks_per_unit.0) {
             let pages = frame.unit_logical_of(unit_blocks.into(), config.share());
             // A capacity that means the same stays as it was written.
             if frame.unit_logical_pages(config.capacity.0) != pages {

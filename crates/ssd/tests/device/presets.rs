@@ -153,7 +153,7 @@ const SMALL: [(&str, &str); 2] = [("host.mode", "open"), ("precondition", "full"
 
 /// Pages of a block and capacity, if they are not 12 and 256 MiB: as many as leave room for SLC caches, dies and their spare blocks.
 const SHAPES: [(&str, &str, &str); 4] =
-    [("zn540", "24", "1GiB"), ("z-nand", "12", "1GiB"), ("ufs", "48", "256MiB"), ("emmc", "48", "256MiB")];
+    [("zn540", "24", "1280MiB"), ("z-nand", "12", "1GiB"), ("ufs", "48", "256MiB"), ("emmc", "48", "256MiB")];
 
 /// Keys that are at their defaults together or not at all.
 const TOGETHER: [(&str, &[&str]); 1] = [("qlc", &["nand.programs", "timing.program"])];
@@ -216,6 +216,8 @@ fn outcome(name: &str, without: &[&str]) -> Result<(Vec<(u64, u64)>, Counters), 
     let shape = [("pages_per_block", pages), ("capacity", capacity)];
     layers.push(Layer::from_assignments("shape", shape));
     for key in without {
+        // Without a share of raw its op_ratio stays: spare at its default is that key's.
+        let key = if *key == "op_raw" { &"op_ratio" } else { key };
         let default = &keys().iter().find(|known| known.name == *key).expect("a key").default;
         layers.push(Layer::from_assignments("without", [(*key, default.to_string().trim_matches('"'))]));
     }

@@ -58,7 +58,7 @@ impl<'a> Args<'a> {
 
     /// A whole number above 0.
     pub(super) fn count(&self, name: &str) -> Result<Option<u64>, Fail> {
-        let expected = "a whole number above 0";
+        let expected = "a whole number above 0, of at most 64 bits";
         let Some(value) = self.values.get(name) else { return Ok(None) };
         let found = match value {
             Value::Number(number) => number.as_u64(),
@@ -68,6 +68,16 @@ impl<'a> Args<'a> {
         match found {
             Some(count) if count > 0 => Ok(Some(count)),
             _ => self.wrong(name, value, expected),
+        }
+    }
+
+    /// True or false; false if it is not given.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Fail> {
+        match self.values.get(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(Value::String(text)) if text == "true" || text == "false" => Ok(text == "true"),
+            Some(other) => self.wrong(name, other, "true or false"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use flashweir_run::Drive;
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Fail, shown};
@@ -62,9 +63,10 @@ pub(super) fn run(shared: &Shared, command: &str, values: &Map<String, Value>) -
             at_drive(shared, |core| power_cut(core, trigger))
         }
         "save" => {
-            let path =
-                args(&["path"])?.text("path", "the path of a file that the drive's state is written to")?;
-            at_drive(shared, |core| save(core, path.map(Path::new)))
+            let args = args(&["path", "force"])?;
+            let path = args.text("path", "the path of a file that the drive's state is written to")?;
+            let force = args.flag("force")?;
+            at_drive(shared, |core| save(core, path.map(Path::new), force))
         }
         "stop" => args(&[]).map(|_| json!({})),
         _ => {
@@ -204,10 +206,24 @@ fn power_cut(core: &mut Core, trigger: Option<Trigger>) -> Result<Value, Fail> {
     Ok(json!({"armed": true}))
 }
 
-fn save(core: &mut Core, path: Option<&Path>) -> Result<Value, Fail> {
+/// Saves the drive to its folder, or to a file. A file that is there is replaced if it is a saved drive and `force` is given.
+fn save(core: &mut Core, path: Option<&Path>, force: bool) -> Result<Value, Fail> {
     let simulated_s = core.drive.now_ns() as f64 / 1e9;
     if let Some(path) = path {
+        if path.symlink_metadata().is_ok() {
+            let (what, expected) = match (Drive::is_saved(path), force) {
+                (true, true) => ("", ""),
+                (true, false) => ("is a saved drive", "expected another path, or force=true"),
+                (false, _) => {
+                    ("is there already, and is no saved drive of flashweir", "expected another path")
+                }
+            };
+            if !what.is_empty() {
+                return Err(Fail::Refused(format!("save: {} {what}; {expected}", path.display())));
+            }
+        }
         core.drive.save(path).map_err(|error| Fail::Refused(format!("save: {error}")))?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         return Ok(json!({"path": path, "simulated_s": simulated_s}));
     }
     match core.save_state() {

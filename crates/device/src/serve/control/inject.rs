@@ -9,7 +9,7 @@ use crate::serve::Shared;
 use crate::serve::core::Core;
 use crate::serve::faults::{Spike, Throttle};
 
-const KINDS: &str = "expected kind=latency, media-error, throttle or none";
+const KINDS: &str = "kind=latency, media-error, throttle or none";
 
 /// Puts a fault into the drive.
 pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value, Fail> {
@@ -32,8 +32,11 @@ pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value,
         }
         "throttle" => {
             let args = args(&["kind", "rate", "for"])?;
-            let rate = args.bytes("rate")?.filter(|rate| *rate > 0);
-            let bytes_per_s = args.needed("rate", rate, "bytes a second, such as 100MB")?;
+            let expected = "bytes a second above 0, such as 100MB";
+            let bytes_per_s = args.needed("rate", args.bytes("rate")?, expected)?;
+            if bytes_per_s == 0 {
+                return Err(Fail::BadInput(format!("inject: rate: 0; expected {expected}")));
+            }
             let span_ns = args.time("for")?;
             at_drive(shared, |core| {
                 let (from_ns, until_ns) = (core.drive.now_ns(), until(core, span_ns));
@@ -59,7 +62,7 @@ pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value,
              that is made with fewer blocks (blocks_per_unit)"
                 .into(),
         )),
-        other => Err(Fail::BadInput(format!("inject: kind: {}; {KINDS}", shown(other)))),
+        other => Err(Fail::BadInput(format!("inject: kind: {}; expected {KINDS}", shown(other)))),
     }
 }
 

@@ -56,7 +56,10 @@ pub(super) fn settings(command: &str, values: &Map<String, Value>) -> Result<Set
 
 /// Why keys were not changed.
 pub(super) fn of_change(command: &str, error: &RunError) -> Fail {
-    let message = format!("{command}: {error}");
+    let message = error.to_string();
+    // Keys from outside are named by the origin "set".
+    let message =
+        if message.starts_with(&format!("{command}: ")) { message } else { format!("{command}: {message}") };
     match error {
         RunError::Config(ConfigError::UnknownKey { .. } | ConfigError::Value { .. }) => {
             Fail::BadInput(message)

@@ -44,14 +44,18 @@ pub(super) struct Socket {
     export: usize,
 }
 
-/// Listens at the sockets that were asked for: `SOCKET` opens the first export, `NAME=SOCKET` the one of that name.
+/// Listens at the sockets that were asked for: `SOCKET` opens the first export, `NAME=SOCKET` the one of that name. A socket with =
+/// in its name has a folder before it, such as `./a=b`.
 pub(super) fn listen(given: &[String], exports: &[Export]) -> Result<Vec<Socket>, Error> {
     let socket = |text: &String| {
-        let named = text.split_once('=').and_then(|(name, path)| {
-            let export = exports.iter().position(|export| export.name == name)?;
-            Some((export, path))
-        });
-        let (export, path) = named.unwrap_or((0, text));
+        let (export, path) = match text.split_once('=') {
+            None => (0, text.as_str()),
+            Some((name, path)) => match exports.iter().position(|export| export.name == name) {
+                Some(export) => (export, path),
+                None if name.contains('/') => (0, text.as_str()),
+                None => return Err(no_export(text, exports)),
+            },
+        };
         if path.is_empty() {
             let expected = "expected the path of a socket, or EXPORT=SOCKET".into();
             return Err(Error::Setting { what: format!("{OPTION} {text}"), expected });
@@ -61,6 +65,18 @@ pub(super) fn listen(given: &[String], exports: &[Export]) -> Result<Vec<Socket>
         Ok(Socket { listener, path, export })
     };
     given.iter().map(socket).collect()
+}
+
+fn no_export(text: &str, exports: &[Export]) -> Error {
+    let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+    let names = if names.iter().all(|name| name.is_empty()) {
+        "a name given by --export".into()
+    } else {
+        names.join(" or ")
+    };
+    let expected =
+        format!("expected SOCKET, or EXPORT=SOCKET with EXPORT {names}; a path with = begins with ./ or /");
+    Error::Setting { what: format!("{OPTION} {text}"), expected }
 }
 
 /// Takes front ends until the end.

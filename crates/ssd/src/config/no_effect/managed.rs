@@ -6,12 +6,20 @@ use crate::ftl::FtlConfig;
 use crate::gc::PlannerConfig;
 use crate::nand::Programs;
 
-pub(super) const MANAGED: [NoEffect; 5] = [
+pub(super) const MANAGED: [NoEffect; 6] = [
     NoEffect {
         keys: "gc.planner=forwarding, clock=lock-step",
         reason: "with a common clock a collection stops every channel, so none runs dry meanwhile",
         applies: |config| {
             matches!(config.gc.planner, PlannerConfig::Forwarding(_)) && config.clock == Clock::LockStep
+        },
+        clear: |config| config.gc.planner = PlannerConfig::default(),
+    },
+    NoEffect {
+        keys: "gc.planner=super-data-block, ftl.kind",
+        reason: "only log-block, fast, bast and kast have data blocks to merge together: it is none",
+        applies: |config| {
+            matches!(config.gc.planner, PlannerConfig::SuperDataBlock(_)) && !config.ftl.maps_blocks()
         },
         clear: |config| config.gc.planner = PlannerConfig::default(),
     },

@@ -12,7 +12,7 @@ pub(super) static RETIRE: [Row; 1] = [Row {
     ),
     applies: |config| {
         let loses_blocks =
-            matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_)) || config.ftl.is_zoned();
+            matches!(config.ftl, FtlConfig::Page(_) | FtlConfig::Dftl(_) | FtlConfig::Zones(_));
         retires(config) && !loses_blocks
     },
 }];

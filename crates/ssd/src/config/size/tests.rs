@@ -287,6 +287,67 @@ fn what_disagrees_is_refused_in_one_line() {
 }
 
 #[test]
+fn capacity_and_blocks_stay_as_given_where_a_share_agrees_within_a_block() {
+    let one =
+        [("channels", "1"), ("pages_per_block", "1024"), ("blocks_per_unit", "18"), ("op_ratio", "0.12")];
+    let given = [&one[..], &[("capacity", "64MiB")]].concat();
+    let (config, geometry) = drive(&[&given]).expect("a drive");
+    assert_eq!((config.capacity.0 >> 20, geometry.blocks, config.op_ratio), (64, 18, 0.12));
+    assert_eq!(geometry.logical_pages, 16_384);
+    // Of two the third follows.
+    assert_eq!(drive(&[&one]).expect("a drive").1.logical_pages, 15_543);
+    // A layer above that has nothing to do with it changes nothing; one that does, makes capacity follow.
+    assert_eq!(
+        drive(&[&given, &[("sched.kind", "read-first")]]).expect("a drive").0.capacity,
+        config.capacity
+    );
+    assert_eq!(drive(&[&given, &[("channels", "2")]]).expect("a drive").1.logical_pages, 2 * 15_543);
+}
+
+#[test]
+fn the_fewest_blocks_that_a_refusal_advises_work_and_fewer_do_not() {
+    let small = [("channels", "5"), ("dies", "2"), ("pages_per_block", "4")];
+    let map = |more: [(&'static str, &'static str); 2]| {
+        [&[("ftl.kind", "dftl"), ("op_ratio", "0.1"), ("blocks_per_unit", "2")][..], &more].concat()
+    };
+    for given in [
+        vec![("capacity", "104857088"), ("ftl.kind", "bast"), ("blocks_per_unit", "3")],
+        vec![("op_raw", "0.02"), ("ftl.kind", "kast"), ("blocks_per_unit", "2")],
+        vec![("op_ratio", "0.1"), ("ftl.kind", "log-block"), ("blocks_per_unit", "2")],
+        vec![("op_raw", "0.25"), ("ftl.kind", "dftl"), ("blocks_per_unit", "2")],
+        map([("alloc.kind", "superblock"), ("alloc.parity", "4")]),
+        map([("nand.bad_blocks", "0.05"), ("nand.seed", "3")]),
+    ] {
+        let given = [&small[..], &given].concat();
+        let message = refusal(&[&given]);
+        let advised = advised(&message, "blocks_per_unit") as u32;
+        let with = |blocks: u32| {
+            let blocks = blocks.to_string();
+            let mut settings = given.clone();
+            settings
+                .iter_mut()
+                .filter(|(key, _)| *key == "blocks_per_unit")
+                .for_each(|setting| setting.1 = &blocks);
+            drive(&[&settings]).map(|_| ())
+        };
+        assert_eq!(with(advised), Ok(()), "{message}");
+        assert!(with(advised - 1).is_err(), "{message}");
+    }
+}
+
+#[test]
+fn blocks_without_a_page_of_data_are_refused_by_the_keys_that_were_given() {
+    let message =
+        refusal(&[&[("blocks_per_unit", "5"), ("op_raw", "0.9"), ("channels", "1"), ("ftl.kind", "bast")]]);
+    assert!(
+        message.contains(
+            "blocks_per_unit = 5, op_raw = 0.9: these blocks have no page for data: expected more of them"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
 fn presets_that_copy_a_simulator_have_its_blocks() {
     for (name, blocks, capacity) in [
         ("mqsim-mlc", 2048, 0.93 * 512.0),

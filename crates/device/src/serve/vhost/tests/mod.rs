@@ -34,6 +34,10 @@ const UNSUPPORTED: u8 = 2;
 
 /// Serves a drive of 2 MiB at `sock` and `vm`, in a folder.
 fn serve(folder: &Path, change: impl FnOnce(&mut ServeSpec)) -> Server {
+    start(folder, change).expect("served")
+}
+
+fn start(folder: &Path, change: impl FnOnce(&mut ServeSpec)) -> Result<Server, crate::Error> {
     let overrides = DRIVE.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
     let mut spec = ServeSpec {
         drive: DriveSpec { overrides, ..DriveSpec::default() },
@@ -43,7 +47,7 @@ fn serve(folder: &Path, change: impl FnOnce(&mut ServeSpec)) -> Server {
         ..ServeSpec::default()
     };
     change(&mut spec);
-    Server::start(&spec, &mut |_| true).expect("served")
+    Server::start(&spec, &mut |_| true)
 }
 
 /// A range to discard or make zero, as it stands in a request.
@@ -66,6 +70,26 @@ fn complaint(server: &Server) -> String {
         assert!(Instant::now() < until, "nothing was said");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+#[test]
+fn a_name_that_no_export_has_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (exports, expected) in [(&[][..], "a name given by --export"), (&["a=512KiB", "b"], "a or b;")] {
+        let refused = start(dir.path(), |spec| {
+            spec.exports = exports.iter().map(|export| (*export).to_owned()).collect();
+            spec.vhost_user_blk = vec!["zz=x.sock".into()];
+        });
+        let message = refused.map(|_| ()).expect_err("no such export").to_string();
+        assert!(
+            message.starts_with("--vhost-user-blk zz=x.sock: ") && message.contains(expected),
+            "{message}"
+        );
+    }
+    let path = dir.path().join("a=b").display().to_string();
+    let server = serve(dir.path(), |spec| spec.vhost_user_blk = vec![path.clone()]);
+    assert_eq!(server.ready()["vhost_user_blk"][0], path);
+    server.stop().expect("a result");
 }
 
 #[test]
