@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves
-from test_report_browser import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.reports import page as report

@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 from accessible import offences
+from opened_reports import context, page, plot, tab, wait, watched
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves, heat
-from test_report_browser import context, page, plot, tab, wait, watched
 
 from flashweir.charts.model import Axis, Chart, Cloud
 from flashweir.reports import page as report
