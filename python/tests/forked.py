@@ -28,7 +28,7 @@ _LIBRARIES = (
     "flashweir.charts.matplotlib", "flashweir.reports.api", "flashweir.sweeps",
 )  # fmt: skip
 _LENGTH = struct.Struct("!Q")
-_STREAMS = 3
+_STREAMS = 4
 
 
 def run(
@@ -44,7 +44,19 @@ def run(
         subprocess.TimeoutExpired: it runs for longer; it is killed.
     """
     words = ["flashweir", *arguments]
-    return _ran({"words": words, "script": None}, words, cwd=cwd, env=env, timeout_s=timeout_s)
+    return _as_text(_ran({"words": words, "script": None}, words, cwd=cwd, env=env, timeout_s=timeout_s))
+
+
+def run_piped(
+    arguments: Sequence[str], given: bytes, *, cwd: Path | None = None, timeout_s: float = 300
+) -> "subprocess.CompletedProcess[bytes]":
+    """Runs `flashweir` with a pipe as standard input, which `given` comes through; what it prints, as bytes.
+
+    Raises:
+        subprocess.TimeoutExpired: it runs for longer; it is killed.
+    """
+    words = ["flashweir", *arguments]
+    return _ran({"words": words, "script": None}, words, cwd=cwd, env=None, timeout_s=timeout_s, given=given)
 
 
 def run_script(
@@ -55,7 +67,13 @@ def run_script(
     Raises:
         subprocess.TimeoutExpired: it runs for longer; it is killed.
     """
-    return _ran({"words": ["-c"], "script": text}, ["python", "-c", text], cwd=cwd, env=env, timeout_s=timeout_s)
+    task = {"words": ["-c"], "script": text}
+    return _as_text(_ran(task, ["python", "-c", text], cwd=cwd, env=env, timeout_s=timeout_s))
+
+
+def _as_text(done: "subprocess.CompletedProcess[bytes]") -> "subprocess.CompletedProcess[str]":
+    out, err = (text.decode("utf-8", "surrogateescape").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def _ran(
@@ -65,7 +83,8 @@ def _ran(
     cwd: Path | None,
     env: Mapping[str, str] | None,
     timeout_s: float,
-) -> "subprocess.CompletedProcess[str]":
+    given: bytes | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
     request = {**task, "cwd": os.fspath(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
     ours, theirs = socket.socketpair()
     with ours, contextlib.ExitStack() as stack:
@@ -75,12 +94,19 @@ def _ran(
             reader, writer = os.pipe()
             outs.append(stack.enter_context(os.fdopen(reader, "rb")))
             ends.append(writer)
+        feeder = None
+        if given is not None:
+            reader_end, feed = os.pipe()
+            ends.append(reader_end)
+            feeder = threading.Thread(target=_feed, args=(feed, given))
         try:
             _server().ask(request, ends)
         finally:
             theirs.close()
-            for writer in ends[1:]:
-                os.close(writer)
+            for end in ends[1:]:
+                os.close(end)
+        if feeder:
+            feeder.start()
         (pid,) = _LENGTH.unpack(_exactly(ours, _LENGTH.size))
         overdue = threading.Event()
         timer = threading.Timer(timeout_s, lambda: (overdue.set(), os.kill(pid, signal.SIGKILL)))
@@ -91,11 +117,18 @@ def _ran(
         finally:
             timer.cancel()
             timer.join()
+        if feeder:
+            feeder.join()
     if overdue.is_set():
         raise subprocess.TimeoutExpired(words, timeout_s)
     code = os.waitstatus_to_exitcode(status)
-    out, err = (text.decode("utf-8", "surrogateescape").replace("\r\n", "\n") for text in texts)
-    return subprocess.CompletedProcess(words, code, out, err)
+    return subprocess.CompletedProcess(words, code, *texts)
+
+
+def _feed(pipe: int, given: bytes) -> None:
+    """Writes all of `given`, or as much as is read, and closes the pipe."""
+    with contextlib.suppress(BrokenPipeError), os.fdopen(pipe, "wb") as file:
+        file.write(given)
 
 
 def _read(files: "Sequence[object]") -> list[bytes]:
@@ -130,7 +163,7 @@ class _Server:
         atexit.register(self._end)
 
     def ask(self, request: Mapping[str, object], ends: Sequence[int]) -> None:
-        """Sends a command line and the descriptors of its process: the answer's, standard output and error."""
+        """Sends a command line and the descriptors of its process: answer, output, messages and, if any, input."""
         text = json.dumps(request).encode()
         with self._lock:
             socket.send_fds(self._control, [_LENGTH.pack(len(text))], ends)
@@ -198,7 +231,7 @@ def _become(request: Mapping[str, object], ends: Sequence[int]) -> None:
 
     from flashweir.cli import main
 
-    for end, stream in zip(ends, (1, 2), strict=True):
+    for end, stream in zip(ends, (1, 2, 0), strict=False):
         os.dup2(end, stream)
         os.close(end)
     os.chdir(str(request["cwd"]))

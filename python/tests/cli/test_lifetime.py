@@ -206,8 +206,8 @@ def test_cells_follow_the_drive() -> None:
 
 def test_the_json_has_every_key(tmp_path: Path) -> None:
     path = tmp_path / "life.json"
-    flashweir("lifetime", RANDOM, *SET, "--seeds", "1", "--json", str(path), module=True)
-    again = flashweir("lifetime", RANDOM, *SET, "--seed", "1", "--json", "-", module=True).json()
+    flashweir("lifetime", RANDOM, *SET, "--seeds", "1", "--json", str(path))
+    again = flashweir("lifetime", RANDOM, *SET, "--seed", "1", "--json", "-").json()
     assert set(again) >= KEYS
     assert set(again["ends"]) >= {"cycles", "spare", "uncorrectable"}
     assert all(set(point) == POINT for point in again["curve"])
@@ -218,7 +218,7 @@ def test_the_json_has_every_key(tmp_path: Path) -> None:
 
 def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None:
     path = tmp_path / "life.html"
-    run = flashweir("lifetime", RANDOM, *SET, "--seeds", "2", "--html", str(path), module=True)
+    run = flashweir("lifetime", RANDOM, *SET, "--seeds", "2", "--html", str(path))
     assert run.out.startswith("The drive takes ")
     assert "rated cycles" in run.out.splitlines()[0]
     text = path.read_text("utf-8")
@@ -232,7 +232,7 @@ def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None
 
 
 def refused_here(*args: str) -> str:
-    run = flashweir(*args, code=2, module=True)
+    run = flashweir(*args, code=2)
     assert run.err.startswith("error: ")
     return run.err
 

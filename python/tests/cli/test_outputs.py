@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import polars as pl
 import pytest
 from conftest import QUICK, SHIPPED_TRACE, flashweir, refused
@@ -112,8 +113,8 @@ COMMAND = str(Path(sys.executable).with_name("flashweir"))
 
 
 def piped(*args: str, given: bytes = b"", code: int = 0) -> tuple[bytes, str]:
-    """Runs the command with `given` on standard input; its output as bytes, and its messages."""
-    done = subprocess.run([COMMAND, *args], input=given, capture_output=True, timeout=300, check=False)
+    """Runs the command with `given` in a pipe as standard input; its output as bytes, and its messages."""
+    done = forked.run_piped(args, given)
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr.decode()
 
@@ -304,6 +305,10 @@ def test_a_redirected_file_is_looked_at_as_a_named_one(made: Path) -> None:
             command = [COMMAND, "trace", "info", "-", "--json", "-"]
             done = subprocess.run(command, stdin=file, capture_output=True, check=True, timeout=300)
         assert json.loads(done.stdout)["format"] == form
+    # `piped` forks: the installed command by itself reads a pipe in the same way.
+    given = (made / "t.msr.csv").read_bytes()
+    command = [COMMAND, "trace", "convert", "-", "-", "--format", "msr", "--to", "msr"]
+    assert subprocess.run(command, input=given, capture_output=True, check=True, timeout=300).stdout == given
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])

@@ -1,26 +1,19 @@
-"""Reports in a browser: figures are drawn and can be worked with, on screens large and small, light and dark, on paper.
+"""Reports in a browser: figures are drawn and can be worked with, on large and small screens, light, dark, on paper."""
 
-These tests need Chromium, as `chromium`, `chromium-browser` or `google-chrome` on the path, and fail without it.
-"""
-
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
-from report_samples import HOSTILE, banded, curves, every_kind, hostile_charts, hostile_sections, sections
+from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
+from playwright.sync_api import BrowserContext, Page, expect
+from report_samples import HOSTILE, every_kind, hostile_charts
 
 from flashweir.charts.names import undirected
-from flashweir.reports import page as report
-from flashweir.reports.model import Figure, Section
 
-PATIENCE_S = 240.0
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Fixtures.
+__all__ = ["context", "files", "page", "tab"]
+
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"
-ALL_DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
 RECOLOURED = (
     "getComputedStyle(document.querySelector('#curve-iops .xtick text')).fill === getComputedStyle(document.body).color"
 )
@@ -28,90 +21,8 @@ FITTED = "[...document.querySelectorAll('.plot')].every((plot) => plot._fullLayo
 WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 
 
-@pytest.fixture(scope="module")
-def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """One browser for all tests, with a profile of its own."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.fail(f"the report's tests need a browser: install one of {', '.join(BROWSERS)}")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
-            executable_path=found,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-            viewport={"width": 1280, "height": 900},
-        )
-        # With all cores busy a page takes long: what is waited for comes, or the test runs into its own end.
-        opened.set_default_timeout(PATIENCE_S * 1000)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    written = {name: folder / f"{name}.html" for name in ("all", "hostile", "two")}
-    report.write(written["all"], "Every kind of figure", sections())
-    report.write(written["hostile"], HOSTILE[0], hostile_sections())
-    report.write(written["two"], "Two", [Section("Figures", [Figure(curves()), Figure(banded())])])
-    return written
-
-
-@contextmanager
-def clean_page(context: BrowserContext) -> Iterator[Page]:
-    """A page that may neither complain nor ask for anything but its own file."""
-    opened = context.new_page()
-    complaints: list[str] = []
-    requests: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text))
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("request", lambda request: requests.append(request.url))
-    yield opened
-    url = opened.url
-    opened.close()
-    assert complaints == []
-    # Blobs that the page makes itself, such as a picture to save, are no requests.
-    asked = {request.partition("#")[0] for request in requests if not request.startswith(("blob:", "data:"))}
-    assert asked <= {url.partition("#")[0]}
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    with clean_page(context) as opened:
-        yield opened
-
-
-def show(page: Page, file: Path, width: int = 1280, scheme: Any = "light") -> None:
-    """Opens a report and scrolls through it, until every figure is drawn."""
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
-    page.goto(file.as_uri())
-    for plot in page.locator(".plot").all():
-        plot.scroll_into_view_if_needed()
-        plot.locator(".main-svg").first.wait_for(state="attached")
-    assert page.evaluate(ALL_DRAWN)
-
-
-def wait(page: Page, expression: str, seconds: float = PATIENCE_S) -> None:
-    """Until the expression is true; the page's policy lets no one watch from within."""
-    for _ in range(round(seconds * 20)):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"not within {seconds} s: {expression}")
-
-
-def plot(name: str) -> str:
-    return f"document.getElementById('{name}-plot')"
-
-
 def trace_visibility(page: Page, name: str) -> list[Any]:
     found: list[Any] = page.evaluate(f"{plot(name)}.data.map((trace) => trace.visible ?? true)")
-    return found
-
-
-def axis_range(page: Page, name: str, axis: str = "xaxis") -> list[float]:
-    found: list[float] = page.evaluate(f"{plot(name)}._fullLayout.{axis}.range")
     return found
 
 

@@ -5,16 +5,16 @@ import re
 from pathlib import Path
 
 import pytest
+from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves
-from test_report_browser import ALL_DRAWN, axis_range, context, files, page, plot, show, wait
 
 from flashweir.charts.model import Axis, Bars, Chart, Heat, Plot, Series
 from flashweir.reports import page as report
 from flashweir.reports.model import Figure, Section
 
 # Fixtures.
-__all__ = ["context", "files", "page"]
+__all__ = ["context", "files", "page", "tab"]
 
 
 @pytest.mark.parametrize(("format", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])

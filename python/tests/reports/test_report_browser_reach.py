@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 from accessible import offences
+from opened_reports import context, page, plot, tab, wait, watched
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves, heat
-from test_report_browser import clean_page, context, page, plot, wait
 
 from flashweir.charts.model import Axis, Chart, Cloud
 from flashweir.reports import page as report
@@ -17,7 +17,7 @@ from flashweir.reports.finding import section
 from flashweir.reports.model import Cell, Figure, Section, Table
 
 # Fixtures.
-__all__ = ["context", "page"]
+__all__ = ["context", "page", "tab"]
 
 # Words of cells, without those that stand on their own in a very long text, that lie on more than one line.
 BROKEN = """() => [...document.querySelectorAll("td:not(.any), tbody th:not(.any)")].flatMap((cell) => {
@@ -75,7 +75,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def opened(context: BrowserContext, written: Path) -> Iterator[Page]:
     """The report, loaded once for tests that change nothing in it."""
-    with clean_page(context) as page:
+    with watched(context.new_page()) as page:
         page.set_viewport_size({"width": 1400, "height": 900})
         page.goto(written.as_uri())
         page.locator("#curve-iops .main-svg").first.wait_for(state="attached")
@@ -199,14 +199,16 @@ def test_keys_reach_the_legend_and_the_buttons(page: Page, written: Path) -> Non
     wait(page, f"{plot('curve-iops')}.data[1].visible === 'legendonly'")
 
 
-def test_without_webgl_there_is_a_picture(page: Page, tmp_path: Path) -> None:
+def test_without_webgl_there_is_a_picture(context: BrowserContext, tmp_path: Path) -> None:
     report.write(tmp_path / "points.html", "Points", [Section("Points", [Figure(cloud())])])
-    page.add_init_script(NO_WEBGL)
-    page.goto((tmp_path / "points.html").as_uri())
-    page.locator("#pbr").scroll_into_view_if_needed()
-    page.locator("#pbr .unable").wait_for()
-    assert page.evaluate("document.querySelector('#pbr img.still').naturalWidth") > 100
-    assert "500 points" in (page.locator("#pbr img.still").get_attribute("alt") or "")
+    with watched(context.new_page()) as page:
+        page.add_init_script(NO_WEBGL)
+        page.goto((tmp_path / "points.html").as_uri())
+        page.locator("#pbr").scroll_into_view_if_needed()
+        page.locator("#pbr .unable").wait_for()
+        assert page.evaluate("document.querySelector('#pbr img.still').naturalWidth") > 100
+        assert "500 points" in (page.locator("#pbr img.still").get_attribute("alt") or "")
+    page.close()
 
 
 def test_without_scripts_the_first_figure_is_a_picture(context: BrowserContext, written: Path) -> None:

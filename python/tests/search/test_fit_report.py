@@ -56,14 +56,14 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     path, base = written(tmp_path, "m.toml", TABLES), written(tmp_path, "base.toml", BASE)
     page = tmp_path / "report.html"
     command = ["fit", str(path), "--base", str(base), "--budget", "0", "--html", str(page)]
-    flashweir(*command, module=True)
+    flashweir(*command)
     text = page.read_text(encoding="utf-8")
     assert "read p99" in text
     assert ends_with_machine(page, "fit")
     assert "Drive A 960 GB" in text
-    assert "--force" in flashweir(*command, module=True, code=2).err
+    assert "--force" in flashweir(*command, code=2).err
     assert without(page.read_text(encoding="utf-8")) == without(text), "but for the command"
-    flashweir(*command, "--force", module=True)
+    flashweir(*command, "--force")
     assert without(page.read_text(encoding="utf-8")) == without(text), "but for the command"
 
 

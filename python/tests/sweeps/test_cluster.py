@@ -15,6 +15,7 @@ import distributed
 import polars as pl
 import pytest
 from conftest import ENDLESS, SHIPPED_TRACE, SMALL_DRIVE
+from deadly_runs import deadly
 
 from flashweir import ConfigError, FlashweirError
 from flashweir.sweeps import cluster as on_cluster
@@ -39,9 +40,12 @@ def quietly(make: Callable[[], Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes."""
+    """Two worker processes. One that takes long to come back is waited for.
+
+    After 15 s, the default, it is closed as lost, even if it has just come and begun a run, which then counts a death.
+    """
     options = {"distributed.scheduler.allowed-failures": 1, "distributed.logging.distributed": "critical"}
-    with dask.config.set(options):
+    with dask.config.set({**options, "distributed.deploy.lost-worker-timeout": "1h"}):
         made = quietly(
             lambda: distributed.LocalCluster(
                 n_workers=2,
@@ -53,8 +57,8 @@ def cluster() -> Iterator[Any]:
                 silence_logs=100,
             )
         )
-    yield made
-    made.close()
+        yield made
+        made.close()
 
 
 @pytest.fixture
@@ -107,6 +111,13 @@ def eventually(check: Callable[[], bool]) -> None:
 def everywhere(client: Any, call: Callable[..., Any], *args: Any) -> list[Any]:
     """Value of a function on each worker that answers: some are just being killed."""
     return list(client.run(call, *args, on_error="ignore").values())
+
+
+def started(cluster: Any) -> list[int]:
+    """Worker processes that their nannies have started: one that dies before is never started again."""
+    running = distributed.core.Status.running
+    made = [(nanny.status, nanny.process) for nanny in cluster.workers.values() if nanny.process]
+    return sorted(process.pid for status, process in made if status == process.status == running)
 
 
 def is_clean(cluster: Any, client: Any) -> bool:
@@ -169,14 +180,11 @@ def test_killed_workers_cost_no_result(
     monkeypatch.setattr(on_cluster, "MAX_RUNS", 2)
     killed: list[int] = []
 
-    # Dask gives a worker up that takes long to come back: `scale` starts another.
     def kill(state: Any) -> None:
-        cluster.scale(2)
-        if len(killed) < 3 and state.done >= 4 * (len(killed) + 1):
-            pids = everywhere(client, os.getpid)
-            if new := sorted(set(pids) - set(killed)):
-                killed.append(new[0])
-                os.kill(new[0], signal.SIGKILL)
+        new = [pid for pid in started(cluster) if pid not in killed]
+        if new and len(killed) < 3 and state.done >= 4 * (len(killed) + 1):
+            killed.append(new[0])
+            os.kill(new[0], signal.SIGKILL)
 
     given = spec(MIDDLE.replace("3000000", "1000000"), seeds=24)
     frame = sweep(given, tmp_path / "sweep", on=cluster.scheduler_address, progress=kill)
@@ -187,43 +195,21 @@ def test_killed_workers_cost_no_result(
     eventually(lambda: is_clean(cluster, client))
 
 
-def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any) -> None:
-    def killing() -> Any:
-        # Within a function, so that it goes to the workers by value.
-        import time
+def test_a_run_that_kills_its_workers_fails_alone(cluster: Any, client: Any, tmp_path: Path) -> None:
+    def kill(_: Any) -> None:
+        for pid in started(cluster):
+            if (begun := tmp_path / str(pid)).exists():
+                begun.unlink()
+                os.kill(pid, signal.SIGKILL)
 
-        class Killing(distributed.WorkerPlugin):
-            name = "killing"
-
-            def setup(self, worker: Any) -> None:  # noqa: ARG002
-                import flashweir.sweeps.worker as there
-
-                self.whole = whole = there.attempt
-
-                def attempt(spec: Any, *rest: Any) -> Any:
-                    if spec["seed"] == 3:
-                        # A worker that dies while its nanny still starts it is not started again.
-                        time.sleep(1)
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    return whole(spec, *rest)
-
-                there.attempt = attempt
-
-            def teardown(self, worker: Any) -> None:  # noqa: ARG002
-                import flashweir.sweeps.worker as there
-
-                there.attempt = self.whole
-
-        return Killing()
-
-    client.register_plugin(killing())
+    client.register_plugin(deadly(tmp_path, seed=3))
     try:
-        frame = sweep(spec(seeds=12), on=cluster.scheduler_address, progress=lambda _: cluster.scale(2))
+        frame = sweep(spec(seeds=12), on=cluster.scheduler_address, progress=kill)
     finally:
-        client.unregister_worker_plugin("killing")
+        client.unregister_worker_plugin("deadly")
     failed = frame.filter(pl.col("error").is_not_null())
     assert places(frame) == [(0, seed) for seed in range(1, 13)]
-    assert failed["seed"].to_list() == [3]
+    assert failed["seed"].to_list() == [3], failed["error"].to_list()
     assert "2 workers died under this run, at last tcp://127.0.0.1:" in failed["error"][0]
     assert "with 1.0 GiB of memory: the run needs about" in failed["error"][0]
 
