@@ -6,6 +6,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import pytest
 from conftest import ROOT
 
 PAPERS = re.compile(r"huang2010|wen2012|zhu2017|ssdkeeper2024|yang2009", re.IGNORECASE)
@@ -37,20 +38,14 @@ ROOMS = ("crates", "python", "research")
 SOURCES = [name for name in tracked(".rs", ".py", ".pyi", ".sh", ".toml") if name.parts[0] in ROOMS]
 
 
-def unfinished(name: Path) -> str:
-    """The first mark of unfinished work or misplaced name of a paper in a source file; empty without one."""
+@pytest.mark.parametrize("name", SOURCES, ids=str)
+def test_source_file(name: Path) -> None:
     source = text(name)
     if name.name == "test_tidy.py":
-        return ""
-    if found := UNFINISHED.search(source):
-        return f"{name}: {found[0]}"
-    if not PAPERS_ALLOWED.search(name.as_posix()) and PAPERS.search(outside_tests(source)):
-        return f"{name} names a paper: policies are named for what they do"
-    return ""
-
-
-def test_source_files() -> None:
-    assert [wrong for name in SOURCES if (wrong := unfinished(name))] == []
+        return
+    assert not UNFINISHED.search(source), f"{name}: {UNFINISHED.search(source)}"
+    if not PAPERS_ALLOWED.search(name.as_posix()):
+        assert not PAPERS.search(outside_tests(source)), f"{name} names a paper: policies are named for what they do"
 
 
 def test_every_crate_forbids_unsafe() -> None:

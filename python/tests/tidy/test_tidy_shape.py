@@ -44,19 +44,14 @@ def python_functions(source: str) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-def too_long(name: Path) -> str:
-    """The lengths of a file and its functions that are above the limits; empty if none is."""
+@pytest.mark.parametrize("name", CODE, ids=str)
+def test_files_and_functions_are_short(name: Path) -> None:
     source = text(name)
     count = source.count("\n")
-    if count > MAX_FILE_LINES:
-        return f"{name}: {count} lines, expected at most {MAX_FILE_LINES}: split it by sense"
+    assert count <= MAX_FILE_LINES, f"{name}: {count} lines, expected at most {MAX_FILE_LINES}: split it by sense"
     functions = rust_functions(source) if name.suffix == ".rs" else python_functions(source)
     long = [f"{function} ({lines} lines)" for function, lines in functions if lines > MAX_FUNCTION_LINES]
-    return f"{name}: expected functions of at most {MAX_FUNCTION_LINES} lines: {', '.join(long)}" if long else ""
-
-
-def test_files_and_functions_are_short() -> None:
-    assert [wrong for name in CODE if (wrong := too_long(name))] == []
+    assert not long, f"{name}: expected functions of at most {MAX_FUNCTION_LINES} lines: {', '.join(long)}"
 
 
 def test_functions_are_measured() -> None:

@@ -5,9 +5,10 @@ import functools
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from test_tidy import text, tracked
 
 OPENING = re.compile(r"(What|Which|How|Whether|Who)\b")
@@ -22,11 +23,6 @@ GLOSSARY = Path("docs/reference/glossary.md")
 EXEMPT = {Path("python/tests/tidy/test_tidy_words.py"), GLOSSARY, Path("CHANGELOG.md")}
 
 
-@functools.lru_cache(maxsize=1)
-def parsed(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
 def python_comments(source: str) -> Iterator[tuple[int, str]]:
     """Comments and docstrings of a Python file with their lines; a block of comments counts as one."""
     last = -1
@@ -37,7 +33,7 @@ def python_comments(source: str) -> Iterator[tuple[int, str]]:
             if not whole or line != last + 1:
                 yield line, token.string.lstrip("#! ")
             last = line if whole else -1
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value.strip()
 
@@ -82,7 +78,7 @@ def toml_comments(source: str) -> Iterator[tuple[int, str]]:
 
 def help_texts(source: str) -> Iterator[tuple[int, str]]:
     """Help texts of options and arguments: keywords `help`, `doc` and `row` of calls."""
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.keyword)
             and node.arg in ("help", "doc", "row")
@@ -113,66 +109,55 @@ def pattern_of(wording: str) -> re.Pattern[str]:
     return re.compile(r"\b" + r"\s+".join(map(re.escape, wording.split())) + r"\b", re.IGNORECASE)
 
 
-def long_lines(source: str) -> list[int]:
-    """Lines of Markdown that are too long. Rows of tables and fences stay as they are: neither can be wrapped."""
+@pytest.mark.parametrize("name", PYTHON, ids=str)
+def test_python_comments_name_the_thing(name: Path) -> None:
+    if name not in EXEMPT:
+        source = text(name)
+        found = offences(python_comments(source)) + offences(help_texts(source)) + ruled_out(source)
+        assert not found, f"{name}: begin with the thing or the verb, not with a question: {found}"
+
+
+@pytest.mark.parametrize("name", RUST, ids=str)
+def test_rust_comments_name_the_thing(name: Path) -> None:
+    source = text(name)
+    found = offences(rust_comments(source)) + ruled_out(source)
+    assert not found, f"{name}: begin with the thing or the verb, not a question; max_ and min_, no `told`: {found}"
+
+
+@pytest.mark.parametrize("name", TOML, ids=str)
+def test_toml_comments_name_the_thing(name: Path) -> None:
+    found = offences(toml_comments(text(name)))
+    assert not found, f"{name}: begin with the thing or the verb, not with a question: {found}"
+
+
+@pytest.mark.parametrize("name", MARKDOWN, ids=str)
+def test_headings_name_the_thing(name: Path) -> None:
+    found = re.findall(r"^#+ (?:What|Which|How|Whether|Who|Whose|Where|When|Why)\b.*", text(name), re.MULTILINE)
+    assert not found, f"{name}: a heading is an entry of an index, not a question: {found}"
+
+
+@pytest.mark.parametrize("name", MARKDOWN, ids=str)
+def test_markdown_lines_are_short(name: Path) -> None:
+    """Rows of tables and fences stay as they are: neither can be wrapped."""
     fence, long = "", []
-    for line, content in enumerate(source.splitlines(), 1):
+    for line, content in enumerate(text(name).splitlines(), 1):
         mark = re.match(r"\s*(```+)", content)
         if mark and fence in ("", mark[1]):
             fence = "" if fence else mark[1]
         elif not fence and len(content) > MAX_MARKDOWN_LINE and not content.lstrip().startswith("|"):
             long.append(line)
-    return long
+    assert not long, f"{name}: lines {long}: expected at most {MAX_MARKDOWN_LINE} characters"
 
 
-def offenders(names: Iterable[Path], found: Callable[[str], Sequence[object]]) -> list[str]:
-    """The files in whose text something is found, each with that: one test looks at all files of a kind."""
-    return [f"{name}: {wrong}" for name in names if (wrong := found(text(name)))]
-
-
-def test_python_comments_name_the_thing() -> None:
-    wrong = offenders(
-        (name for name in PYTHON if name not in EXEMPT),
-        lambda source: offences(python_comments(source)) + offences(help_texts(source)) + ruled_out(source),
-    )
-    assert not wrong, "begin with the thing or the verb, not with a question"
-
-
-def test_rust_comments_name_the_thing() -> None:
-    wrong = offenders(RUST, lambda source: offences(rust_comments(source)) + ruled_out(source))
-    assert not wrong, "begin with the thing or the verb, not a question; max_ and min_, no `told`"
-
-
-def test_toml_comments_name_the_thing() -> None:
-    wrong = offenders(TOML, lambda source: offences(toml_comments(source)))
-    assert not wrong, "begin with the thing or the verb, not with a question"
-
-
-def test_headings_name_the_thing() -> None:
-    question = re.compile(r"^#+ (?:What|Which|How|Whether|Who|Whose|Where|When|Why)\b.*", re.MULTILINE)
-    wrong = offenders(MARKDOWN, question.findall)
-    assert not wrong, "a heading is an entry of an index, not a question"
-
-
-def test_markdown_lines_are_short() -> None:
-    wrong = offenders(MARKDOWN, long_lines)
-    assert not wrong, f"expected at most {MAX_MARKDOWN_LINE} characters"
-
-
-def test_rust_comments_have_the_wordings_of_the_glossary() -> None:
+@pytest.mark.parametrize("name", RUST, ids=str)
+def test_rust_comments_have_the_wordings_of_the_glossary(name: Path) -> None:
     pattern = ruled_out_by_the_glossary()
-
-    def wordings_of(source: str) -> list[str]:
-        # Most comments have none: one search of them all is faster than one of each.
-        comments = list(rust_text(source))
-        if not pattern.search("\n\n".join(comment for _, comment in comments)):
-            return []
-        return [
-            f"{line}: {' '.join(place[0].split())}" for line, comment in comments for place in pattern.finditer(comment)
-        ]
-
-    wrong = offenders(RUST, wordings_of)
-    assert not wrong, f"use the terms of {GLOSSARY}"
+    found = [
+        f"{line}: {' '.join(place[0].split())}"
+        for line, comment in rust_text(text(name))
+        for place in pattern.finditer(comment)
+    ]
+    assert not found, f"{name}: use the terms of {GLOSSARY}: {found}"
 
 
 @functools.cache
@@ -214,10 +199,5 @@ def test_offences_are_found() -> None:
     rust = '//! Requests under\n//! way.\nlet a = 1; // under way\nlet b = "under way";\n'
     found = [line for line, comment in rust_text(rust) if pattern_of("under way").search(comment)]
     assert found == [1, 3]
-    assert long_lines(f"{'a' * 119}\n{'b' * 120}\n| {'c' * 120}\n```\n{'d' * 120}\n```\n{'e' * 120}\n") == [2, 7]
-    here = [Path("python/tests/tidy/test_tidy_words.py"), Path("CHANGELOG.md")]
-    assert offenders(here, lambda source: re.findall(r"^MAX_MARKDOWN_LINE = \d+", source, re.MULTILINE)) == [
-        f"{here[0]}: ['MAX_MARKDOWN_LINE = 119']"
-    ]
     assert wordings('| **a** | "b" | "c d", "e" |\n') == ["c d", "e"]
     assert pattern_of("c d").search("a C\nd b")
