@@ -3,8 +3,7 @@
 Some drives let writes pass while a reserve of erased space lasts, and hold them to just less than their own rate until
 it is full again. A fluid model of that loop (bytes in, bytes out, the places of the host's queues) takes a thousandth
 of the time of a simulation; its latencies are those of the fitted drive and the time for which it holds writes.
-The rate of the refill is what the drive writes at saturation. What is held back there no longer is a matter of
-programs, so that the drive gets a little faster ones. Simulations correct the model, and decide.
+The rate of the refill is what the drive writes at saturation. Simulations correct the model, and decide.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +31,8 @@ _QUANTILES = {"write_p50": 0.5, "write_p99": 0.99, "write_p999": 0.999}
 _WITHOUT = tuple(set(UNITS) - set(METRICS))
 # Phases of the model that are followed, those before the ones that count, and steps of each.
 _CYCLES, _BEFORE, _STEPS = 4, 1, 400
-# Most of what flash can do at saturation, beyond what passes: as much as ends phases at just less than their own rate.
-_FASTER = 1.02
-_DRAWN, _POPULATION, _ROUNDS, _SIGMA = 512, 32, 20, 0.1
+# Drives drawn at random, those of them that a search begins at, and its size.
+_DRAWN, _BEGINS, _POPULATION, _ROUNDS, _SIGMA = 1024, 4, 32, 20, 0.1
 _US = 1e-6
 # Least share of a rate by which a reserve is used up or refilled: the model needs an end of each phase.
 _LEAST = 1e-3
@@ -75,7 +73,7 @@ class Fluid:
             np.repeat([drive[name] for drive in drives], len(self.rates)) for name in (RESERVE, LEFT, ALWAYS, SHARE)
         )
         reserve, always, rate = reserve / self.size, always / self.size, np.tile(self.rates, len(drives))
-        paced = np.minimum(share * rate, self.highest)
+        paced = self._paced(share, rate)
         spent = np.maximum(rate - always, _LEAST * rate)
         refill_s = reserve / ((1 + left) * np.maximum(self.highest - paced, _LEAST * self.highest))
         cycle_s = reserve / spent + refill_s
@@ -83,6 +81,10 @@ class Fluid:
         found = np.zeros((len(rate), len(METRICS)))
         found[shown] = self._held(*(one[shown] for one in (cycle_s / _STEPS, reserve, left, always, share, rate)))
         return found.reshape(len(drives), len(self.rates), len(METRICS))
+
+    def _paced(self, share: "Numbers", rate: "Numbers") -> "Numbers":
+        """Writes a second that enter during a refill."""
+        return rate * (1 - (1 - share) * (1 - rate / self.highest))
 
     def _held(
         self,
@@ -94,14 +96,13 @@ class Fluid:
         rate: "Numbers",
     ) -> "Numbers":
         """Mean and quantiles for which writes are held back, us, by drives that hold them."""
-        paced = np.minimum(share * rate, self.highest)
-        fastest = self.highest * _FASTER / share
+        paced = self._paced(share, rate)
         filled, queue, late = reserve.copy(), np.zeros_like(rate), np.zeros_like(rate)
         holds = np.zeros(len(rate), dtype=bool)
         waits: list[Numbers] = []
         entered: list[Numbers] = []
         for step in range(_CYCLES * _STEPS):
-            passes = np.where(holds, paced, fastest) * step_s
+            passes = np.where(holds, paced, self.highest) * step_s
             there = queue + late + rate * step_s
             passed = np.minimum(there, passes)
             waiting = np.minimum(self.outstanding, there - passed)
@@ -220,16 +221,18 @@ class Held:
         }
 
     def search(self, cma: "type[CMA]", seed: int, begin: Places | None = None) -> Places:
-        """The best places of the keys, from drives drawn at random or from one."""
-        random = np.random.default_rng((seed, 6))
-        drawn = (
-            [begin]
-            if begin is not None
-            else [tuple(row) for row in random.random((_DRAWN, len(space.held()))).tolist()]
-        )
+        """The best places of the keys, from the best of drives drawn at random or from one."""
+        if begin is not None:
+            return self._from(cma, seed, begin)
+        drawn = [tuple(row) for row in np.random.default_rng((seed, 6)).random((_DRAWN, len(space.held()))).tolist()]
         errors = self.errors(drawn)
-        lowest = min(errors)
-        best = drawn[errors.index(lowest)]
+        begins = sorted(range(_DRAWN), key=lambda at: errors[at])[:_BEGINS]
+        found = [self._from(cma, seed, drawn[at]) for at in begins]
+        errors = self.errors(found)
+        return found[errors.index(min(errors))]
+
+    def _from(self, cma: "type[CMA]", seed: int, begin: Places) -> Places:
+        lowest, best = self.errors([begin])[0], begin
         bounds = np.array([[0.0, 1.0]] * len(best))
         engine = cma(mean=np.array(best), sigma=_SIGMA, seed=seed, population_size=_POPULATION, bounds=bounds)
         for _ in range(_ROUNDS):
@@ -242,19 +245,9 @@ class Held:
         return best
 
     def settings(self, places: Places, drive: Mapping[str, object]) -> dict[str, object]:
-        """The drive that holds writes back, with programs as much faster as what it holds back is less than all."""
-        own: dict[str, object] = {
-            key.name: key.setting(key.at(place)) for key, place in zip(space.held(), places, strict=True)
-        }
-        found = {**drive, POLICY: "reserve", **own}
-        found[RATE] = round(self.model.highest * self.model.size)
-        name = space.solved().key.name
-        factor = float(str(own[SHARE])) / _FASTER
-        value = drive[name]
-        found[name] = (
-            [round(one * factor) for one in value] if isinstance(value, list) else round(float(str(value)) * factor)
-        )
-        return found
+        """The drive that holds writes back."""
+        own = {key.name: key.setting(key.at(place)) for key, place in zip(space.held(), places, strict=True)}
+        return {**drive, POLICY: "reserve", **own, RATE: round(self.model.highest * self.model.size)}
 
     def _predicted(self, places: Sequence[Sequence[float]]) -> list[dict[str, dict[str, float]]]:
         drives = [{key.name: key.at(place) for key, place in zip(space.held(), one, strict=True)} for one in places]
