@@ -59,7 +59,7 @@ def test_the_search_finds_a_drive_that_holds_writes_and_none_where_none_does() -
     search = held.Held(there, without)
     assert search.whole(there.points, search.search(cmaes.CMA, 1)) < 0.1
     assert evaluation.error(there.points, without) > 0.3
-    # What the drive measures without holding is nothing that a reserve comes nearer to.
+    # A drive that was measured as it is without holding is no closer with a reserve.
     search = held.Held(one, without)
     assert search.whole(one.points, search.search(cmaes.CMA, 1)) > evaluation.error(one.points, without) == 0
 
