@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reserve::{Filling, Reserve};
+use super::reserve::{Filling, PARTS, Reserve};
 use crate::host::Meter;
 use crate::quantity::{Bytes, LONGEST_NS, Nanos, round_to_u64};
 
@@ -108,9 +108,6 @@ pub(crate) struct Share {
     pub(crate) parts: u64,
     pub(crate) of: u64,
 }
-
-/// Parts in which shares of the configuration are counted.
-pub(super) const PARTS: u64 = 1_000_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Rule {

@@ -10,7 +10,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::backpressure::PARTS;
 use crate::quantity::{Bytes, round_to_u64};
 
 /// A reserve, and its refill.
@@ -45,6 +44,9 @@ impl Default for Reserve {
         }
     }
 }
+
+/// Parts in which shares of the configuration are counted.
+pub(super) const PARTS: u64 = 1_000_000;
 
 /// Parts of a byte in which erased space is counted: a byte a second is a million of them each ns.
 const BYTE: i128 = 1_000_000 * 1_000_000_000;
