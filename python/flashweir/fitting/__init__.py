@@ -84,7 +84,7 @@ def fit(
             size = f"a capacity of {data.capacity:,} bytes" if data.capacity else "these measurements"
             raise ConfigError(f"{data.source}: none of {len(search.trials)} drives with {size} is possible: expected "
                               "a block for each die at least, and spare ones")  # fmt: skip
-        settings, keys = dict(best.settings), ensemble.keys(best, search.trials, search.varied)
+        settings, keys = dict(search.best), ensemble.keys(best, search.trials, search.varied, search.best)
         runs = len(search.trials) + len(search.varied)
     shown = other or data
     asked = Prediction(base, tuple(shown.points), shown.capacity, effort or load.FULL, seed)

@@ -1,13 +1,14 @@
 """Keys of the best drive, with the values of drives that fit almost as well."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from flashweir.fitting import space
+from flashweir.fitting import held, space
 from flashweir.fitting.outcome import KeyFound
 from flashweir.fitting.trials import Trial
 
 # Error within which two drives fit alike, beside that of the best: assumed.
-_NOISE = 0.03
+_NOISE = held.NOISE
 # Times that noise: errors of drives that fit almost as well.
 _NEAR = 3
 # Share of a key's range that its interval has at most where the data determine it.
@@ -21,13 +22,16 @@ def simplest(trials: Sequence[Trial]) -> Trial:
     return min(near, key=lambda trial: (len(trial.places), trial.error))
 
 
-def keys(best: Trial, trials: Sequence[Trial], varied: Sequence[Trial]) -> list[KeyFound]:
+def keys(
+    best: Trial, trials: Sequence[Trial], varied: Sequence[Trial], settings: Mapping[str, object]
+) -> list[KeyFound]:
     """Keys with the interval of those drives of the same kind that fit almost as well.
 
     Args:
         best: the drive that was chosen.
         trials: drives of the search, whose errors are of the same simulations as those of `varied`.
         varied: the chosen drive with one key at another value each.
+        settings: the chosen drive at last: it may hold writes back, and has keys for that.
     """
     same = [trial for trial in (*trials, *varied) if trial.start.names == best.start.names]
     own = [trial.error for trial in same if trial.places == best.places]
@@ -50,7 +54,19 @@ def keys(best: Trial, trials: Sequence[Trial], varied: Sequence[Trial]) -> list[
             found.append(KeyFound(name, value, None, None, False, f"from measurements; {space.settled().source}"))
         else:
             found.append(KeyFound(name, value, None, None, False, f"chosen: {names}"))
-    return found
+    return [*(replace(one, value=settings[one.key]) for one in found), *_held(settings)]
+
+
+def _held(settings: Mapping[str, object]) -> list[KeyFound]:
+    """Keys of a drive that holds writes back in phases."""
+    sources = {
+        held.POLICY: "chosen: writes held back in phases",
+        held.RATE: "from throughput at saturation",
+        **{key.name: f"fitted after all others; {key.source}" for key in space.held()},
+    }
+    return [
+        KeyFound(name, value, None, None, False, sources[name]) for name, value in settings.items() if name in sources
+    ]
 
 
 def middle(value: object) -> float:

@@ -3,12 +3,12 @@
 Where loads have rates, a closed form of latencies is searched, and corrected by simulations of its finds, at last in a
 small region around the best; the front end follows from saturation alone. Else all combinations of alternatives are
 looked at, CMA-ES goes on from the best, and exchanges of one alternative follow. Longer simulations of all loads then
-decide among the best, and at last each key is varied alone. Evaluations come in batches of a fixed size, so that the
-same budget and seed give the same drive on any machine.
+decide among the best, each key is varied alone, and at last the best drive may hold writes back. Evaluations come in
+batches of a fixed size, so that the same budget and seed give the same drive on any machine.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashweir._native import ConfigError
-from flashweir.fitting import amplification, ensemble, evaluation, frontend, space, trials
+from flashweir.fitting import amplification, ensemble, evaluation, frontend, held, space, trials
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected, moved
 from flashweir.fitting.points import Measurements
-from flashweir.fitting.trials import Kept, Task, Trial
-from flashweir.fitting.workers import Workers
+from flashweir.fitting.trials import Evaluated, Kept, Task, Trial
+from flashweir.fitting.workers import Prediction, Workers
 
 if TYPE_CHECKING:
     from cmaes import CMA  # type: ignore[import-untyped]
@@ -73,6 +73,7 @@ class Search:
         trials: everything evaluated with short simulations.
         finals: the best of them with longer ones.
         varied: the best of these, with one key at another value each.
+        best: complete settings of the drive that comes closest.
     """
 
     measurements: Measurements
@@ -83,6 +84,7 @@ class Search:
     trials: list[Trial] = field(default_factory=list)
     finals: list[Trial] = field(default_factory=list)
     varied: list[Trial] = field(default_factory=list)
+    best: Mapping[str, object] = field(default_factory=dict)
 
     def run(self, budget: int, limit_s: float | None) -> None:
         """Evaluates `budget` drives; no batch begins later than after `limit_s` seconds, but the first."""
@@ -106,7 +108,9 @@ class Search:
             except _OutOfBudget:
                 pass
             self._decide()
-            self._vary(ensemble.simplest(self.finals))
+            best = ensemble.simplest(self.finals)
+            self._vary(best)
+            self.best = self._held(cma, best)
 
     def _form(self, cma: "type[CMA]", form: Form) -> None:
         """Finds of the closed form for every combination but the front ends, then the front end of the best."""
@@ -271,6 +275,25 @@ class Search:
                     pending.append((best.start, other))
         room = max(0, self._budget - len(self.trials))
         self.varied = self._evaluated(self._task, pending[:room])
+
+    def _held(self, cma: "type[CMA]", best: Trial) -> Mapping[str, object]:
+        """Settings of the best drive, which holds writes back if that is better by more than the noise."""
+        model = held.fluid(self.measurements)
+        if model is None or best.error >= trials.IMPOSSIBLE:
+            return best.settings
+        task = trials.full(self.measurements, self.base, self.seed)
+        first = Evaluated(best.settings, best.error, best.predicted)
+        return held.choose(cma, model, task, first, lambda drive: self._at_once(task, drive))
+
+    def _at_once(self, task: Task, drive: Mapping[str, object]) -> Evaluated:
+        """One drive, whose loads the processes share."""
+        found = self._kept.get(task, drive)
+        if found is None:
+            asked = Prediction(task.base, task.points, self.measurements.capacity, task.effort, task.seed)
+            predicted = self._workers.predict(asked, drive)
+            found = Evaluated(drive, evaluation.error(task.points, predicted, task.without), predicted)
+            self._kept.add(task, drive, found)
+        return found
 
     def _batch(self, chosen: Sequence[Place]) -> list[Trial]:
         left = self._budget - len(self.trials)

@@ -131,6 +131,12 @@ def settled() -> Key:
     return _key({**entry, "name": entry["key"]})
 
 
+@cache
+def held() -> tuple[Key, ...]:
+    """Keys of writes that are held back in phases."""
+    return tuple(_key(row) for row in _table()["held"])
+
+
 def starts(given: Collection[str] = ()) -> list[Start]:
     """Every combination of alternatives, the simplest first.
 

@@ -88,6 +88,11 @@ def fine(measurements: Measurements, base: str | None, seed: int) -> Task:
     return Task(measurements, base, seed, tuple(evaluation.fitted(measurements)), load.FINE)
 
 
+def full(measurements: Measurements, base: str | None, seed: int) -> Task:
+    """Simulations of all loads as long as those of the last prediction."""
+    return Task(measurements, base, seed, tuple(evaluation.fitted(measurements)), load.FULL)
+
+
 def saturation(measurements: Measurements, base: str | None, seed: int) -> Task:
     """The point of the highest throughput alone."""
     full = evaluation.saturated(measurements)

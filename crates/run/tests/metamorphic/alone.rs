@@ -6,7 +6,7 @@ use super::table::settings;
 use super::{AGED, MIXED, SMALL, Setting, TENANTS, is_noted, is_there, over, result, result_and_engine};
 
 /// Settings that a key needs besides the small drive in order to act. Keys not named here need nothing.
-const NEEDS: [(&str, &[Setting]); 135] = [
+const NEEDS: [(&str, &[Setting]); 140] = [
     ("ageing.max_retired", &[AGED[0], AGED[1], AGED[3], ROOM, ("ageing.retire", "2")]),
     ("timing.multi_plane", &[("planes", "2")]),
     ("nand.codeword", &[("nand.transfer", "codeword")]),
@@ -48,6 +48,11 @@ const NEEDS: [(&str, &[Setting]); 135] = [
     ("buffer.fill_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "fill")]),
     ("buffer.free_below", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
     ("buffer.free_delay", &[DESTAGING[0], DESTAGING[1], ("buffer.backpressure", "free")]),
+    ("buffer.reserve", &RESERVE),
+    ("buffer.refill_rate", &RESERVE),
+    ("buffer.refill_left", &RESERVE),
+    ("buffer.refill_always", &RESERVE),
+    ("buffer.hold_share", &RESERVE),
     ("buffer.high_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.low_mark", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "marks")]),
     ("buffer.idle_after", &[("buffer.bytes", "64KiB"), ("host.mode", "open"), ("buffer.destage", "idle")]),
@@ -238,6 +243,15 @@ const REFRESHING: [Setting; 6] = [AGED[0], AGED[1], AGED[2], OPEN, ROOM, ("backg
 
 /// A buffer that is not always full.
 const DESTAGING: [Setting; 2] = [("buffer.bytes", "64KiB"), ("host.mode", "open")];
+
+/// A reserve that is used up many times.
+const RESERVE: [Setting; 5] = [
+    DESTAGING[0],
+    DESTAGING[1],
+    ("buffer.backpressure", "reserve"),
+    ("buffer.reserve", "32KiB"),
+    ("buffer.refill_rate", "3MiB"),
+];
 
 /// Channels by the features of windows, of which every run has some.
 const KEEPER: [Setting; 6] = [

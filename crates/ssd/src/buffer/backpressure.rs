@@ -3,11 +3,12 @@
 //! A write that enters makes the next one wait: for its bytes at `buffer.admit_rate` (the leaky bucket of `host/limits.rs`), or
 //! for a time a page that grows evenly with the pressure, from 0 to the largest. Pressure is the share of the buffer that is in
 //! use, or of the erased blocks that are missing. OpenZFS holds operations back in the same place, by the share of dirty data
-//! (`zfs_delay_scale`), with a time that has no bound.
+//! (`zfs_delay_scale`), with a time that has no bound. A [reserve](super::reserve) holds writes back in phases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reserve::{Filling, PARTS, Reserve};
 use crate::host::Meter;
 use crate::quantity::{Bytes, LONGEST_NS, Nanos, round_to_u64};
 
@@ -23,6 +24,8 @@ pub enum BackpressureConfig {
     Fill(Fill),
     /// The later, the fewer erased blocks there are.
     Free(Free),
+    /// In phases: not at all while a reserve of erased space lasts, then at just less than their own rate until it is full again.
+    Reserve(Reserve),
 }
 
 impl Default for BackpressureConfig {
@@ -106,14 +109,12 @@ pub(crate) struct Share {
     pub(crate) of: u64,
 }
 
-/// Parts in which shares of the configuration are counted.
-const PARTS: u64 = 1_000_000;
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Rule {
     Rate(Meter),
     Fill { from_ppm: u64, delay_ns: u64 },
     Free { below: u64, least: u64, delay_ns: u64 },
+    Reserve(Box<Filling>),
 }
 
 /// Holds writes back.
@@ -139,6 +140,7 @@ impl Backpressure {
             BackpressureConfig::Free(own) => {
                 Rule::Free { below: own.free_below.into(), least: least.into(), delay_ns: own.free_delay.0 }
             }
+            BackpressureConfig::Reserve(own) => Rule::Reserve(Box::new(Filling::new(own))),
         };
         Some(Box::new(Self { rule, ready_ns: 0, called_ns: 0 }))
     }
@@ -163,6 +165,10 @@ impl Backpressure {
     pub(crate) fn entered(&mut self, now_ns: u64, bytes: u64, pages: u64, used: Share, free: Share) {
         let (pressure, delay_ns) = match &mut self.rule {
             Rule::Rate(meter) => return meter.charge(now_ns, bytes),
+            Rule::Reserve(filling) => {
+                self.ready_ns = now_ns.saturating_add(filling.entered(now_ns, bytes));
+                return;
+            }
             Rule::Fill { from_ppm, delay_ns } => {
                 let parts = (used.parts * PARTS).saturating_sub(*from_ppm * used.of);
                 (Share { parts, of: used.of * (PARTS - *from_ppm) }, *delay_ns)

@@ -8,6 +8,7 @@ pub(crate) mod destage;
 mod mask;
 mod pages;
 mod replacement;
+mod reserve;
 mod waiting;
 
 use schemars::JsonSchema;

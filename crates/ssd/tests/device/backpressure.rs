@@ -54,6 +54,24 @@ fn the_fewer_blocks_are_erased_the_longer_each_write_waits() {
 }
 
 #[test]
+fn writes_wait_for_the_refill_of_a_reserve_and_reads_pass_them() {
+    // Two pages, and one more each 100 us of a refill.
+    let settings = with(&[
+        ("buffer.backpressure", "reserve"),
+        ("buffer.reserve", "8KiB"),
+        ("buffer.refill_rate", "40960000"),
+        ("buffer.refill_left", "0"),
+        ("buffer.hold_share", "1"),
+    ]);
+    // Two pages in 50 us are more than the refill, so that all that follow wait for it.
+    let requests = [write(0, 0), write(50_000, 1), write(50_000, 2), write(50_001, 3), read(60_000, 0)];
+    assert_eq!(run(&settings, &requests).completions(), [0, 50_000, 150_000, 250_000, 60_000]);
+    // Two in 200 us are less, and the reserve is full again after 200 us.
+    let requests = [write(0, 0), write(400_000, 1), write(400_000, 2), write(400_000, 3), write(400_000, 4)];
+    assert_eq!(run(&settings, &requests).completions(), [0, 400_000, 600_000, 600_000, 700_000]);
+}
+
+#[test]
 fn slices_of_any_size_and_forks_give_the_same_run() {
     let requests: Vec<Request> = (0..120)
         .map(|number| match number % 5 {

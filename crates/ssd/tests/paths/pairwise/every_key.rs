@@ -47,6 +47,8 @@ const VALUES: [(&str, &[&str]); 100] = [
     ("buffer.admit_rate", &["1MiB", "20MiB"]),
     ("buffer.fill_from", &["0", "0.4", "1"]),
     ("buffer.free_below", &["2", "4", "30"]),
+    ("buffer.hold_share", &["0.01", "0.5", "1"]),
+    ("buffer.refill_left", &["0", "1", "1000"]),
     ("nand.die_spread", &["0", "0.1"]),
     ("nand.erase_growth", &["0", "0.2", "90"]),
     ("nand.bad_blocks", &["0", "0.03", "0.1"]),
