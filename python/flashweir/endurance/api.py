@@ -17,7 +17,7 @@ from flashweir.endurance import ends, outcome, retiring
 from flashweir.endurance.aged import aged
 from flashweir.endurance.cells import Rating, rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
-from flashweir.endurance.running import Run, Simulated, raw_bytes, simulated
+from flashweir.endurance.running import Run, Simulated, host_bytes, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
 from flashweir.external import split
 from flashweir.fio.resolving import resolve
@@ -143,7 +143,7 @@ def lifetime(
         found = [of_seed(seed) for seed in chosen_seeds]
     result = found[0].result
     stress = Stress(retention_days, celsius)
-    limits = _limits(result, rated, block_cycles, stress, code, config if ages else None)
+    limits = _limits(result, rated, block_cycles, stress, code, config)
     request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
@@ -188,10 +188,10 @@ def _of_seed(
     """The course of one seed. A first short run says how much a cycle writes."""
     share = streams.share_of(_PROBED)
     probe = run(share)
-    written = probe["counters.bytes.write"] / share
+    written = host_bytes(probe) / share
     if written <= 0:
         probe = run(1.0)
-        written = probe["counters.bytes.write"]
+        written = host_bytes(probe)
     if written <= 0:
         raise ConfigError("the workload writes nothing to the drive: it does not wear")
     raw = raw_bytes(probe)
@@ -213,9 +213,9 @@ def _limits(
     block_cycles: float | None,
     stress: Stress,
     code: Code | None,
-    config: Mapping[str, Any] | None,
+    config: Mapping[str, Any],
 ) -> "Limits":
-    """The drive's limits; `config` where its blocks age."""
+    """The drive's limits; `config` is its complete configuration."""
     geometry = result.geometry
     blocks, pages = int(geometry.blocks), int(geometry.pages_per_block)
     used = -(-int(geometry.logical_pages) // pages)
@@ -226,17 +226,22 @@ def _limits(
     elif code is None:
         code = strength_for(errors, at_most / rated.cycles, Stress(DAYS, CELSIUS))
         why = "" if code is not None else "no code corrects the errors of a block at the end of its life"
+    spare, more = blocks - used - int(geometry.reserved_blocks), {}
+    if retiring.of_zones(config):
+        spare, more = 0, {"no_spare": "zones have their blocks for good: a worn block is a zone less"}
+    ages = config["ageing"]["kind"] != "none"
     return ends.Limits(
         rating=rated,
         block_cycles=at_most,
         blocks=blocks,
-        spare_blocks=blocks - used - int(geometry.reserved_blocks),
+        spare_blocks=spare,
         page=raw_bytes(result) // int(geometry.physical_pages),
         pages_per_block=pages,
         stress=stress,
         code=code,
         why=why,
-        aged=aged(config, rated.cell.key, errors, blocks) if config is not None else None,
+        aged=aged(config, rated.cell.key, errors, blocks) if ages else None,
+        **more,
     )
 
 

@@ -32,7 +32,7 @@ class Limits:
     """A drive's limits: blocks, spare blocks, cycles, code, and the conditions of data that is read.
 
     `code` is None where errors are not known, with the reason in `why`. `aged` are the cells of a drive whose
-    blocks age: its own errors and code.
+    blocks age: its own errors and code. `no_spare` is the reason why `spare_blocks` is 0.
     """
 
     rating: Rating
@@ -45,6 +45,7 @@ class Limits:
     code: Code | None
     why: str
     aged: Aged | None = None
+    no_spare: str = "the drive has no spare blocks but those that it keeps erased"
 
     @property
     def used(self) -> float:
@@ -82,7 +83,7 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     elif limits.spare_blocks > 0:
         host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
     else:
-        reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
+        reasons["spare"] = limits.no_spare
     if limits.aged is not None:
         errors = _first_of_aged(course, limits, limits.aged, far)
     else:

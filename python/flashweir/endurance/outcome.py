@@ -191,10 +191,10 @@ def assumptions(limits: Limits, request: Request, spare: Spare | None = None) ->
 
 def _retirement(limits: Limits, spare: Spare | None) -> list[str]:
     if spare is None:
-        return [
-            f"A block is retired at {limits.block_cycles:,.0f} cycles.",
-            "Spare blocks serve the whole drive, and write amplification does not change with them.",
-        ]
+        at = f"A block is retired at {limits.block_cycles:,.0f} cycles."
+        if limits.spare_blocks <= 0:
+            return [at]
+        return [at, "Spare blocks serve the whole drive, and write amplification does not change with them."]
     by = f"Blocks are retired by ageing.retire, simulated with {spare.cycles:,} rated cycles up to the last write"
     return [f"{by}." if spare.settled else f"{by}; with half as many the end is over 2% elsewhere."]
 

@@ -24,6 +24,9 @@ _NEAR = 1.02
 # Cycles of a short life that the first stretch has a part of.
 _SHORT = 30.0
 
+# Operations that write.
+WRITES = ("write", "append")
+
 Run = Callable[[float], Result]
 
 
@@ -129,7 +132,7 @@ def snapshot(result: Result) -> Snapshot:
     A block has had a cycle once its pages are programmed, whether or not it is erased yet: the first fill of an empty
     drive is one. So the mean of cycles is that of programs, and `pending` of them await their erase.
     """
-    host = float(result["counters.bytes.write"])
+    host = host_bytes(result)
     page = _page(result)
     wear = result.wear.run
     bins = wear.histogram
@@ -137,10 +140,10 @@ def snapshot(result: Result) -> Snapshot:
     # Blocks in SLC mode are erased before as many pages are programmed: there is none then.
     pending = min(max(0.0, programmed / raw_bytes(result) - wear.mean), 1.0)
     totals: dict[str, float] = {}
-    for name in ("read", "write"):
-        count = result[f"latency_us.{name}.count"] or 0
-        totals[f"{name}s"] = float(count)
-        totals[f"{name}_us"] = count * (result[f"latency_us.{name}.mean"] or 0.0)
+    for name, operations in (("read", ("read",)), ("write", WRITES)):
+        of_each = [result.latency_us[one] for one in operations if one in result.latency_us]
+        totals[f"{name}s"] = float(sum(one["count"] or 0 for one in of_each))
+        totals[f"{name}_us"] = sum((one["count"] or 0) * (one["mean"] or 0.0) for one in of_each)
     return Snapshot(
         host=host,
         programmed=programmed,
@@ -153,6 +156,13 @@ def snapshot(result: Result) -> Snapshot:
         flash_reads=float(result["flash.reads"]),
         **totals,
     )
+
+
+def host_bytes(result: Result) -> float:
+    """Bytes that the host wrote, by writes and by appends to zones, without those that the drive refused."""
+    by_operation = result["counters"]["bytes"]
+    refused = sum((result.get(name) or {}).get("refused_bytes", 0) for name in ("zones", "ageing"))
+    return float(sum(by_operation.get(name, 0) for name in WRITES) - refused)
 
 
 def raw_bytes(result: Result) -> int:
