@@ -32,7 +32,10 @@ from flashweir.settings import chosen
 from flashweir.tenants import AnyPath
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flashweir.endurance.ends import Limits
+    from flashweir.endurance.running import Judge
 
 SEEDS = 3
 # Cycles at which a block is retired, as a multiple of the rating.
@@ -107,16 +110,12 @@ def lifetime(
         plan, settings = _plan(workload, device, settings, {**read, "wrap": wrap}, scratch)
         streams = Streams(plan, read, scratch)
         config = plan["config"]
+        rated = rating(device, config, cell, cycles)
+        used = _used(config, rated, ecc)
         ages = config["ageing"]["kind"] != "none"
-        if ages and ecc is not None:
-            raise ConfigError(f"ecc {ecc}: the drive has its own code: use ageing.ecc_bits and ageing.soft_bits")
         if ages and temperature is not None:
             settings = {**settings, "ageing.temperature": temperature}
         celsius = config["ageing"]["temperature"] if temperature is None else temperature
-        rated = rating(device, config, cell, cycles)
-        used = float(config["ageing"]["cycles"]) if ages else 0.0
-        if used >= rated.cycles:
-            raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 
         own = retiring.retires(config)
@@ -131,10 +130,18 @@ def lifetime(
             keys = {**settings, **more}
             return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=keys)
 
+        stress = Stress(retention_days, celsius)
+        request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
+
+        limits_of = partial(_limits, rated=rated, block_cycles=block_cycles, stress=stress, code=code, config=config)
+
+        def judge_of(result: Result) -> "Judge":
+            return partial(outcome.judged, limits=limits_of(result), request=request)
+
         def of_seed(seed: int) -> Simulated:
             left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
             lasting = partial(run, seed=seed, more=keys)
-            found = _of_seed(lasting, streams, rated=left, tolerance=tolerance, full=full, by_block=ages)
+            found = _of_seed(lasting, judge_of, streams, rated=left, tolerance=tolerance, full=full)
             if not own:
                 return found
             drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
@@ -142,11 +149,25 @@ def lifetime(
 
         found = [of_seed(seed) for seed in chosen_seeds]
     result = found[0].result
-    stress = Stress(retention_days, celsius)
-    limits = _limits(result, rated, block_cycles, stress, code, config)
-    request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
+    limits = limits_of(result)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
+
+
+def _used(config: Mapping[str, Any], rated: Rating, ecc: str | None) -> float:
+    """Cycles that the blocks of a drive have at the beginning.
+
+    Raises:
+        ConfigError: as many as the rated ones, or another code than that of a drive whose cells age.
+    """
+    if config["ageing"]["kind"] == "none":
+        return 0.0
+    if ecc is not None:
+        raise ConfigError(f"ecc {ecc}: the drive has its own code: use ageing.ecc_bits and ageing.soft_bits")
+    used = float(config["ageing"]["cycles"])
+    if used >= rated.cycles:
+        raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
+    return used
 
 
 def _noted(progress: Progress | None, note: str) -> Progress | None:
@@ -178,14 +199,14 @@ def _plan(
 
 def _of_seed(
     run: Run,
+    judge_of: "Callable[[Result], Judge]",
     streams: Streams,
     *,
     rated: float,
     tolerance: float,
     full: bool,
-    by_block: bool,
 ) -> Simulated:
-    """The course of one seed. A first short run says how much a cycle writes."""
+    """The course of one seed, with the judge of a first short run's drive: that says how much a cycle writes."""
     share = streams.share_of(_PROBED)
     probe = run(share)
     written = host_bytes(probe) / share
@@ -197,13 +218,13 @@ def _of_seed(
     raw = raw_bytes(probe)
     return simulated(
         run,
+        judge_of(probe),
         written=written,
         whole=streams.whole,
         raw=raw,
         rated=rated,
         tolerance=tolerance,
         full=full,
-        by_block=by_block,
     )
 
 
