@@ -86,7 +86,14 @@ Function = Callable[[Any], object]
 Case = tuple[str, str, str, Function, dict[str, Any], dict[str, Any]]
 CASES: list[Case] = [
     *(
-        (f"victim, {pages} pages", CLOSED, "gc.victim", oldest, {**DRIVE, "gc.victim": "fifo", **shape}, {**DRIVE, **shape})
+        (
+            f"victim, {pages} pages",
+            CLOSED,
+            "gc.victim",
+            oldest,
+            {**DRIVE, "gc.victim": "fifo", **shape},
+            {**DRIVE, **shape},
+        )
         for pages in (64, 256, 1024)
         for shape in [{"pages_per_block": pages}]
     ),

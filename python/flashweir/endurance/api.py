@@ -17,7 +17,7 @@ from flashweir.endurance import ends, outcome, retiring
 from flashweir.endurance.aged import aged
 from flashweir.endurance.cells import Rating, rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
-from flashweir.endurance.running import Run, Simulated, raw_bytes, simulated
+from flashweir.endurance.running import Run, Simulated, host_bytes, raw_bytes, simulated
 from flashweir.endurance.streams import Streams
 from flashweir.external import split
 from flashweir.fio.resolving import resolve
@@ -32,7 +32,10 @@ from flashweir.settings import chosen
 from flashweir.tenants import AnyPath
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flashweir.endurance.ends import Limits
+    from flashweir.endurance.running import Judge
 
 SEEDS = 3
 # Cycles at which a block is retired, as a multiple of the rating.
@@ -107,16 +110,12 @@ def lifetime(
         plan, settings = _plan(workload, device, settings, {**read, "wrap": wrap}, scratch)
         streams = Streams(plan, read, scratch)
         config = plan["config"]
+        rated = rating(device, config, cell, cycles)
+        used = _used(config, rated, ecc)
         ages = config["ageing"]["kind"] != "none"
-        if ages and ecc is not None:
-            raise ConfigError(f"ecc {ecc}: the drive has its own code: use ageing.ecc_bits and ageing.soft_bits")
         if ages and temperature is not None:
             settings = {**settings, "ageing.temperature": temperature}
         celsius = config["ageing"]["temperature"] if temperature is None else temperature
-        rated = rating(device, config, cell, cycles)
-        used = float(config["ageing"]["cycles"]) if ages else 0.0
-        if used >= rated.cycles:
-            raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
         chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
 
         own = retiring.retires(config)
@@ -131,10 +130,18 @@ def lifetime(
             keys = {**settings, **more}
             return simulate(streams.cycles(count), device, seed=seed, wrap=wrap, progress=noted, set=keys)
 
+        stress = Stress(retention_days, celsius)
+        request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
+
+        limits_of = partial(_limits, rated=rated, block_cycles=block_cycles, stress=stress, code=code, config=config)
+
+        def judge_of(result: Result) -> "Judge":
+            return partial(outcome.judged, limits=limits_of(result), request=request)
+
         def of_seed(seed: int) -> Simulated:
             left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
             lasting = partial(run, seed=seed, more=keys)
-            found = _of_seed(lasting, streams, rated=left, tolerance=tolerance, full=full, by_block=ages)
+            found = _of_seed(lasting, judge_of, streams, rated=left, tolerance=tolerance, full=full)
             if not own:
                 return found
             drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
@@ -142,11 +149,25 @@ def lifetime(
 
         found = [of_seed(seed) for seed in chosen_seeds]
     result = found[0].result
-    stress = Stress(retention_days, celsius)
-    limits = _limits(result, rated, block_cycles, stress, code, config if ages else None)
-    request = outcome.Request(years, daily, price, chosen_seeds, plan["seeded"], tolerance)
+    limits = limits_of(result)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
+
+
+def _used(config: Mapping[str, Any], rated: Rating, ecc: str | None) -> float:
+    """Cycles that the blocks of a drive have at the beginning.
+
+    Raises:
+        ConfigError: as many as the rated ones, or another code than that of a drive whose cells age.
+    """
+    if config["ageing"]["kind"] == "none":
+        return 0.0
+    if ecc is not None:
+        raise ConfigError(f"ecc {ecc}: the drive has its own code: use ageing.ecc_bits and ageing.soft_bits")
+    used = float(config["ageing"]["cycles"])
+    if used >= rated.cycles:
+        raise ConfigError(f"ageing.cycles = {used:g}: blocks are at their {rated.cycles:g} rated cycles")
+    return used
 
 
 def _noted(progress: Progress | None, note: str) -> Progress | None:
@@ -178,32 +199,32 @@ def _plan(
 
 def _of_seed(
     run: Run,
+    judge_of: "Callable[[Result], Judge]",
     streams: Streams,
     *,
     rated: float,
     tolerance: float,
     full: bool,
-    by_block: bool,
 ) -> Simulated:
-    """The course of one seed. A first short run says how much a cycle writes."""
+    """The course of one seed, with the judge of a first short run's drive: that says how much a cycle writes."""
     share = streams.share_of(_PROBED)
     probe = run(share)
-    written = probe["counters.bytes.write"] / share
+    written = host_bytes(probe) / share
     if written <= 0:
         probe = run(1.0)
-        written = probe["counters.bytes.write"]
+        written = host_bytes(probe)
     if written <= 0:
         raise ConfigError("the workload writes nothing to the drive: it does not wear")
     raw = raw_bytes(probe)
     return simulated(
         run,
+        judge_of(probe),
         written=written,
         whole=streams.whole,
         raw=raw,
         rated=rated,
         tolerance=tolerance,
         full=full,
-        by_block=by_block,
     )
 
 
@@ -213,9 +234,9 @@ def _limits(
     block_cycles: float | None,
     stress: Stress,
     code: Code | None,
-    config: Mapping[str, Any] | None,
+    config: Mapping[str, Any],
 ) -> "Limits":
-    """The drive's limits; `config` where its blocks age."""
+    """The drive's limits; `config` is its complete configuration."""
     geometry = result.geometry
     blocks, pages = int(geometry.blocks), int(geometry.pages_per_block)
     used = -(-int(geometry.logical_pages) // pages)
@@ -226,17 +247,22 @@ def _limits(
     elif code is None:
         code = strength_for(errors, at_most / rated.cycles, Stress(DAYS, CELSIUS))
         why = "" if code is not None else "no code corrects the errors of a block at the end of its life"
+    spare, more = blocks - used - int(geometry.reserved_blocks), {}
+    if retiring.of_zones(config):
+        spare, more = 0, {"no_spare": "zones have their blocks for good: a worn block is a zone less"}
+    ages = config["ageing"]["kind"] != "none"
     return ends.Limits(
         rating=rated,
         block_cycles=at_most,
         blocks=blocks,
-        spare_blocks=blocks - used - int(geometry.reserved_blocks),
+        spare_blocks=spare,
         page=raw_bytes(result) // int(geometry.physical_pages),
         pages_per_block=pages,
         stress=stress,
         code=code,
         why=why,
-        aged=aged(config, rated.cell.key, errors, blocks) if config is not None else None,
+        aged=aged(config, rated.cell.key, errors, blocks) if ages else None,
+        **more,
     )
 
 

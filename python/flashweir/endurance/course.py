@@ -1,34 +1,37 @@
 """Course of a drive's wear: stretches that were simulated, and extrapolation beyond the last one.
 
-Beyond the last stretch, programs, erases, reads and time grow with the bytes that the host writes as in that stretch.
-The variance of erases over blocks grows as a + b m + c m^2 in their mean m: a is what levelling leaves, b what chance
-adds, c what blocks have that are erased at rates of their own. Its coefficients are fitted to the last stretches. The
-distribution keeps its form: that of the stretch before, stretched about its mean.
+Beyond the last stretch, programs, erases, reads and time grow with the bytes that the host writes as in that stretch,
+and the differences between blocks as `spread` has them. Bounds of both: `Course.bound`.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-# Stretches that the variance is fitted to.
-_FITTED = 3
+import numpy as np
+
+from flashweir.endurance import spread
+from flashweir.endurance.spread import Array, Spread
+
 # Relative error of sums of shares.
 _ROUNDING = 1e-9
+# The wear of a byte goes on to change by so many times what it changed in the last piece.
+_DRIFT, _MAX_DRIFT = 2.0, 0.5
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Totals when the host has written `host` bytes: `mean` to `variance` are erases of a block.
+    """Totals when the host has written `host` bytes: `mean` and `most` are erases of a block.
 
-    `counts` are numbers of erases, in order, with the share of the blocks that have them.
+    `counts` are numbers of erases, in order, with the share of the blocks that have them; `blocks` are those that are
+    erased each for itself, superblocks as one.
     """
 
     host: float = 0.0
     programmed: float = 0.0
     mean: float = 0.0
-    least: float = 0.0
     most: float = 0.0
-    variance: float = 0.0
     seconds: float = 0.0
     flash_reads: float = 0.0
     reads: float = 0.0
@@ -36,109 +39,135 @@ class Snapshot:
     writes: float = 0.0
     write_us: float = 0.0
     counts: tuple[tuple[float, float], ...] = ()
+    blocks: float = 1000.0
 
 
 @dataclass(frozen=True)
 class Course:
-    """Wear as a function of the bytes written. `points` begin with the new drive."""
+    """Wear as a function of the bytes written. `points` begin with the new drive.
+
+    `side` is 1 or -1 for a bound of the differences between blocks, `drift` the relative change of programs and erases
+    for each byte beyond the last stretch. `more` are stretches between the points, in order: what comes after the last
+    one is not extrapolated from them.
+    """
 
     points: Sequence[Snapshot]
-    growth: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0))
+    blocks: Spread | None = None
+    more: Sequence[Snapshot] = ()
+    side: int = 0
+    drift: float = 0.0
 
     @property
     def last(self) -> Snapshot:
         """State at the end of what was simulated."""
         return self.points[-1]
 
+    @property
+    def bounds(self) -> "list[Course]":
+        """Courses with more and less wear for each byte, and with greater and smaller differences between blocks."""
+        changes = self._changes()
+        # A small change may be one by chance: that of the piece before says so.
+        drift = min(max([_DRIFT * one for one in changes[-1:]] + changes[-2:-1], default=0.0), _MAX_DRIFT)
+        return [
+            *(replace(self, drift=sign * drift) for sign in (1.0, -1.0)),
+            *(replace(self, side=side) for side in (1, -1)),
+        ]
+
     def at(self, name: str, host: float) -> float:
         """A total of `Snapshot` when `host` bytes are written."""
         left, right = self._around(host)
         one, other = getattr(left, name), getattr(right, name)
+        if host > right.host:
+            return float(other + self.slope(name, host) * (host - right.host))
         return float(one + (other - one) * (host - left.host) / (right.host - left.host))
 
     def slope(self, name: str, host: float) -> float:
         """Change of a total for each byte written, there."""
         left, right = self._around(host)
-        return float((getattr(right, name) - getattr(left, name)) / (right.host - left.host))
+        found = float((getattr(right, name) - getattr(left, name)) / (right.host - left.host))
+        return found * (1 + self.drift) if host > right.host and name in ("mean", "programmed") else found
 
     def latency_us(self, kind: str, host: float) -> float | None:
         """Mean latency of reads or writes there; None where there are none."""
         count = self.slope(f"{kind}s", host)
         return self.slope(f"{kind}_us", host) / count if count > 0 else None
 
-    def spread(self, host: float) -> tuple[float, float, float]:
-        """Erases of the least erased block, of the most erased one, and the standard deviation."""
-        mean, last = self.at("mean", host), self.last
-        if host <= last.host:
-            return self.at("least", host), self.at("most", host), math.sqrt(max(self.at("variance", host), 0.0))
-        fixed, chance, rates = self.growth
-        deviation = math.sqrt(max(fixed + chance * mean + rates * mean * mean, 0.0))
-        known = math.sqrt(last.variance)
-        if known == 0.0:
-            return mean, mean, deviation
-        times = deviation / known
-        return max(0.0, mean + (last.least - last.mean) * times), mean + (last.most - last.mean) * times, deviation
+    def most(self, host: float) -> float:
+        """Erases of the most erased block."""
+        if host <= self.last.host:
+            return self.at("most", host)
+        mean = self.at("mean", host)
+        return mean if self.blocks is None else self.blocks.most(mean, self.side)
 
     def share_beyond(self, host: float, cycles: float) -> float:
         """Share of the blocks with at least so many erases."""
-        return sum(share for erases, share in self.distribution(host) if erases >= cycles * (1 - _ROUNDING))
+        if host > self.last.host and self.blocks is not None:
+            return self.blocks.beyond(self.at("mean", host), cycles, self.side)
+        values, weights = self.distribution(host)
+        return float(weights[values >= cycles * (1 - _ROUNDING)].sum())
 
-    def quantiles(self, host: float, shares: Sequence[float]) -> list[float]:
+    def quantiles(self, host: float, shares: Sequence[float]) -> Array:
         """Erases below which these shares of the blocks lie. Shares are in order."""
-        found: list[float] = []
-        blocks = self.distribution(host)
-        place, below = 0, blocks[0][1]
-        for share in shares:
-            while below < share and place + 1 < len(blocks):
-                place += 1
-                below += blocks[place][1]
-            found.append(blocks[place][0])
-        return found
+        values, weights = self.distribution(host)
+        places = np.searchsorted(np.cumsum(weights), np.array(shares) - _ROUNDING)
+        return values[np.minimum(places, len(values) - 1)]
 
-    def distribution(self, host: float) -> list[tuple[float, float]]:
-        """Numbers of erases, in order, with the share of the blocks that have them."""
-        _, right = self._around(host)
-        mean, (least, most, deviation) = self.at("mean", host), self.spread(host)
-        known = math.sqrt(right.variance)
-        if not right.counts or known == 0.0:
-            return [(mean, 1.0)]
-        times = deviation / known
-        return [(min(max(mean + (erases - right.mean) * times, least), most), share) for erases, share in right.counts]
+    def distribution(self, host: float) -> tuple[Array, Array]:
+        """Numbers of erases, in order, with the shares of the blocks that have them.
+
+        Between the ends of two stretches each share of the blocks goes on evenly.
+        """
+        if host > self.last.host and self.blocks is not None:
+            return self.blocks.distribution(self.at("mean", host), self.side)
+        left, right = self._around(host)
+        if not right.counts:
+            return np.array([self.at("mean", host)]), np.array([1.0])
+        part = (host - left.host) / (right.host - left.host)
+        before, after = (
+            (np.array(values), np.cumsum(shares))
+            for values, shares in (zip(*(one.counts or ((one.mean, 1.0),)), strict=True) for one in (left, right))
+        )
+        upper = np.unique(np.round(np.concatenate([before[1], after[1]]), 12))
+        old, new = (
+            values[np.minimum(np.searchsorted(below, upper - _ROUNDING), len(values) - 1)]
+            for values, below in (before, after)
+        )
+        return old + (new - old) * part, np.diff(upper, prepend=0.0)
 
     def host_at(self, name: str, value: float) -> float:
         """Bytes written when a total reaches a value; infinite if it never does."""
-        for left, right in zip(self.points, self.points[1:], strict=False):
+        for left, right in itertools.pairwise(self._all):
             one, other = getattr(left, name), getattr(right, name)
             if one < value <= other:
                 return float(left.host + (right.host - left.host) * (value - one) / (other - one))
         slope = self.slope(name, math.inf)
         return self.last.host + (value - getattr(self.last, name)) / slope if slope > 0 else math.inf
 
+    def host_of_most(self, value: float) -> float:
+        """Bytes written when the most erased block has so many erases, within what was simulated; else infinite."""
+        for left, right in itertools.pairwise(self._all):
+            if left.most < value <= right.most:
+                return left.host + (right.host - left.host) * (value - left.most) / (right.most - left.most)
+        return math.inf
+
+    def _changes(self) -> list[float]:
+        """Relative changes of the wear of a byte from one piece to the next, in order."""
+        wear = [(new.mean - old.mean) / (new.host - old.host) for old, new in itertools.pairwise(self.points[-4:])]
+        return [abs(new / old - 1) for old, new in itertools.pairwise(wear) if old > 0]
+
     def _around(self, host: float) -> tuple[Snapshot, Snapshot]:
-        for left, right in zip(self.points, self.points[1:], strict=False):
-            if host <= right.host:
-                return left, right
-        return self.points[-2], self.points[-1]
+        if host > self.last.host:
+            return self.points[-2], self.points[-1]
+        return next((left, right) for left, right in itertools.pairwise(self._all) if host <= right.host)
+
+    @property
+    def _all(self) -> Sequence[Snapshot]:
+        return sorted([*self.points, *self.more], key=lambda one: one.host) if self.more else self.points
 
 
-def fitted(points: Sequence[Snapshot]) -> Course:
-    """The course through these points, with the growth of the variance."""
-    from scipy.optimize import nnls  # type: ignore[import-untyped]
-
-    some = [point for point in points if point.mean > 0][-_FITTED:]
-    if not some or some[-1].variance <= 0:
-        return Course(points)
-    # Rows are weighed by their variance: its error is a share of it.
-    rows = [[part / max(one.variance, 1e-9) for part in (1.0, one.mean, one.mean * one.mean)] for one in some]
-    last = some[-1]
-    scale = [1.0, last.mean, last.mean * last.mean]
-    found, _ = nnls([[part / size for part, size in zip(row, scale, strict=True)] for row in rows],
-                    [1.0 if one.variance > 0 else 0.0 for one in some])  # fmt: skip
-    growth = [float(part) / size for part, size in zip(found, scale, strict=True)]
-    # The last stretch is the nearest: the curve goes through it.
-    through = sum(part * size for part, size in zip(growth, scale, strict=True))
-    times = last.variance / through if through > 0 else 0.0
-    return Course(points, (growth[0] * times, growth[1] * times, growth[2] * times))
+def fitted(points: Sequence[Snapshot], more: Sequence[Snapshot] = ()) -> Course:
+    """The course through these points, with the growth of the differences between blocks."""
+    return Course(points, spread.fitted(points, points[-1].blocks), more)
 
 
 def counted(first: int, width: int, blocks: Sequence[int], most: int) -> tuple[tuple[float, float], ...]:

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from flashweir.endurance.aged import Aged
 from flashweir.endurance.cells import Rating
 from flashweir.endurance.course import Course
@@ -25,6 +27,8 @@ _BISECTIONS = 60
 _PLACES, _QUANTILES = 400, 33
 # Life is followed until the mean block has this many times the cycles at which a block is retired.
 _FAR = 1.5
+# Uncorrectable codewords that are expected at that end.
+_EXPECTED = 1.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Limits:
     """A drive's limits: blocks, spare blocks, cycles, code, and the conditions of data that is read.
 
     `code` is None where errors are not known, with the reason in `why`. `aged` are the cells of a drive whose
-    blocks age: its own errors and code.
+    blocks age: its own errors and code. `no_spare` is the reason why `spare_blocks` is 0.
     """
 
     rating: Rating
@@ -45,6 +49,7 @@ class Limits:
     code: Code | None
     why: str
     aged: Aged | None = None
+    no_spare: str = "the drive has no spare blocks but those that it keeps erased"
 
     @property
     def used(self) -> float:
@@ -73,7 +78,7 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     host: dict[str, float] = {}
     reasons: dict[str, str] = {}
     host["cycles"] = course.host_at("mean", rated)
-    host[FIRST_BLOCK] = _when(lambda at: course.spread(at)[1] >= rated, far)
+    host[FIRST_BLOCK] = _when(lambda at: course.most(at) >= rated, far)
     if spare is not None:
         if spare.end is None:
             reasons["spare"] = spare.why
@@ -82,7 +87,7 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     elif limits.spare_blocks > 0:
         host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
     else:
-        reasons["spare"] = "the drive has no spare blocks but those that it keeps erased"
+        reasons["spare"] = limits.no_spare
     if limits.aged is not None:
         errors = _first_of_aged(course, limits, limits.aged, far)
     else:
@@ -92,6 +97,25 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     else:
         host["uncorrectable"] = errors
     return Ends(host, reasons)
+
+
+def first(course: Course, limits: Limits, spare: Spare | None = None) -> float:
+    """Bytes written at the end that comes first."""
+    rated = limits.rating.cycles - limits.used
+    far = course.host_at("mean", _FAR * limits.block_cycles - limits.used)
+    at = course.host_at("mean", rated)
+    if spare is not None:
+        at = min(at, spare.end or math.inf)
+    elif limits.spare_blocks > 0:
+        at = min(at, _when(lambda host: retired(course, limits, host) > limits.spare_blocks, far))
+    if limits.aged is not None:
+        errors = _first_of_aged(course, limits, limits.aged, far)
+    elif limits.code is None or _reads(course, limits) * _failure(course, limits, at) * at < _EXPECTED:
+        # Failures grow with wear: by then they are fewer than one.
+        return at
+    else:
+        errors = _first_uncorrectable(course, limits, far)
+    return at if isinstance(errors, str) else min(at, errors)
 
 
 def retired(course: Course, limits: Limits, host: float) -> float:
@@ -124,20 +148,39 @@ def _first_uncorrectable(course: Course, limits: Limits, far: float) -> float | 
     """Bytes written at the first uncorrectable read, or why it is not known."""
     if limits.code is None:
         return limits.why
-    per_byte = course.slope("flash_reads", math.inf) * -(-limits.page // limits.code.size)
+    per_byte = _reads(course, limits)
     if per_byte <= 0:
         return "nothing is read from flash"
+    cycles = _FAR * limits.block_cycles
+    none = f"fewer than one is expected until the mean block has {cycles:,.0f} cycles"
+    # No block in use has more cycles than one that is retired.
+    if per_byte * far * _worst(course, limits, far) < _EXPECTED:
+        return none
     total, before = 0.0, (0.0, 0.0)
     for place in range(1, _PLACES + 1):
         host = far * place / _PLACES
         expected = per_byte * _failure(course, limits, host)
         step = host - before[0]
         more = step * (expected + before[1]) / 2
-        if total + more >= 1.0:
-            return before[0] + step * (1.0 - total) / more
+        if total + more >= _EXPECTED:
+            return before[0] + step * (_EXPECTED - total) / more
         total, before = total + more, (host, expected)
-    cycles = _FAR * limits.block_cycles
-    return f"fewer than one is expected until the mean block has {cycles:,.0f} cycles"
+    return none
+
+
+def _worst(course: Course, limits: Limits, far: float) -> float:
+    """Probability that a codeword of a block which is about to be retired can't be corrected, at most."""
+    errors, code = limits.rating.cell.errors, limits.code
+    assert errors is not None  # noqa: S101 - there is a code only where there are errors
+    assert code is not None  # noqa: S101
+    share = limits.block_cycles / limits.rating.cycles
+    return max(code.failure(rate(errors, share, _stress(course, limits, at))) for at in (0.0, far))
+
+
+def _reads(course: Course, limits: Limits) -> float:
+    """Codewords that are read for each byte that the host writes."""
+    assert limits.code is not None  # noqa: S101
+    return course.slope("flash_reads", math.inf) * -(-limits.page // limits.code.size)
 
 
 def _first_of_aged(course: Course, limits: Limits, aged: Aged, far: float) -> float | str:
@@ -147,7 +190,7 @@ def _first_of_aged(course: Course, limits: Limits, aged: Aged, far: float) -> fl
 
     def fails(host: float) -> bool:
         stress = _stress(course, limits, host)
-        blocks = ((1.0, course.spread(host)[1]), (aged.weakest, course.at("mean", host)))
+        blocks = ((1.0, course.most(host)), (aged.weakest, course.at("mean", host)))
         return any(
             factor * rate(aged.errors, (aged.used + cycles) / limits.rating.cycles, stress) > aged.limit
             for factor, cycles in blocks
@@ -173,11 +216,11 @@ def _failure(course: Course, limits: Limits, host: float) -> float:
     stress = _stress(course, limits, host)
     shares = [(place + 0.5) / _QUANTILES for place in range(_QUANTILES)]
     # The most erased block stands for itself alone.
-    weighed = [(wear, 1 / _QUANTILES) for wear in course.quantiles(host, shares)]
-    weighed.append((course.spread(host)[1], 1 / limits.blocks))
-    kept = [(wear, weight) for wear, weight in weighed if wear < limits.block_cycles]
-    if not kept:
+    wear = np.append(course.quantiles(host, shares), course.most(host))
+    weights = np.append(np.full(_QUANTILES, 1 / _QUANTILES), 1 / limits.blocks)
+    kept = wear < limits.block_cycles
+    if not kept.any():
         return 0.0
-    rated = limits.rating.cycles
-    total = sum(weight for _, weight in kept)
-    return sum(weight * code.failure(rate(errors, wear / rated, stress)) for wear, weight in kept) / total
+    wear, weights = wear[kept], weights[kept]
+    rates = [rate(errors, float(one), stress) for one in wear / limits.rating.cycles]
+    return float(weights @ code.failures(np.array(rates)) / weights.sum())

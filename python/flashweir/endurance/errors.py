@@ -9,6 +9,9 @@ independent.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from flashweir.endurance.cells import Errors
 
 ACTIVATION_EV = 1.1
@@ -32,12 +35,17 @@ class Code:
 
     def failure(self, rate: float) -> float:
         """Probability that a codeword with bit error rate `rate` can't be corrected: the tail of the binomial."""
+        return float(self.failures(np.array([rate]))[0])
+
+    def failures(self, rates: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The same of many rates."""
         from scipy import special  # type: ignore[import-untyped]
 
         length = 8 * self.size
-        if rate >= _WORST or self.bits >= length:
-            return 1.0 if rate >= _WORST else 0.0
-        return float(special.betainc(self.bits + 1, length - self.bits, rate))
+        lost = rates >= _WORST
+        if self.bits >= length:
+            return np.where(lost, 1.0, 0.0)
+        return np.where(lost, 1.0, special.betainc(self.bits + 1, length - self.bits, np.minimum(rates, _WORST)))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from typing import Any
 
 from flashweir._native import __version__
 from flashweir.endurance import ends
+from flashweir.endurance.bounds import Bound, bound
+from flashweir.endurance.course import Course
 from flashweir.endurance.ends import FIRST_BLOCK, NAMES, Ends, Limits
 from flashweir.endurance.errors import ACTIVATION_EV, UBER
 from flashweir.endurance.retiring import Spare
@@ -31,13 +33,19 @@ class Request:
 
 @dataclass(frozen=True)
 class _Life:
-    """The life of one seed: its ends, when it ends by which, and years for each byte written."""
+    """The life of one seed: its ends, the bytes at the first one by `ended_by`, and years for each byte written."""
 
     run: Simulated
     ends: Ends
     ended_by: str
-    host: float
+    tbw: Bound
+    bounds: Mapping[str, Bound]
     years_a_byte: float
+
+    @property
+    def host(self) -> float:
+        """Bytes that the host has written at the first end."""
+        return self.tbw.best
 
     @property
     def write_amplification(self) -> float:
@@ -65,6 +73,8 @@ def combined(
     capacity = int(found[0].result["geometry.capacity_bytes"])
     names = [one.ended_by for one in lives]
     host = tbw.value
+    low, high = (_mean([getattr(one.tbw, side) for one in lives]) for side in ("low", "high"))
+    known = alone or tbw.low is not None
     result: dict[str, Any] = {
         "version": __version__,
         "workload": workload,
@@ -72,8 +82,8 @@ def combined(
         "years": _mean([one.host * one.years_a_byte for one in lives]),
         "ended_by": max(dict.fromkeys(names), key=names.count),
         "tbw_bytes": host,
-        "tbw_low": host if alone else tbw.low,
-        "tbw_high": host if alone else tbw.high,
+        "tbw_low": min(low, host if tbw.low is None else tbw.low) if known else None,
+        "tbw_high": max(high, host if tbw.high is None else tbw.high) if known else None,
         "dwpd": host / (capacity * DAYS_A_YEAR * request.years),
         "write_amplification": _mean([one.write_amplification for one in lives]),
         "rated_cycles": limits.rating.cycles,
@@ -85,7 +95,7 @@ def combined(
         "simulated_share": _mean([min(1.0, one.run.course.last.host / one.host) for one in lives]),
         "horizon_years": request.years,
         "settled": all(one.run.settled and (one.run.spare is None or one.run.spare.settled) for one in lives),
-        "check": _checked(lives, request),
+        "check": {**_checked(lives, request), "tbw_low": low, "tbw_high": high},
         "spare_blocks": limits.spare_blocks,
         "assumptions": assumptions(limits, request, lives[0].run.spare),
         "workloads": list(workloads),
@@ -95,17 +105,42 @@ def combined(
     return result
 
 
+def judged(course: Course, limits: Limits, request: Request, spare: Spare | None = None) -> Bound:
+    """Bytes that the host has written at the end of life, the horizon included."""
+    if course.slope("mean", float("inf")) <= 0:
+        return Bound(float("inf"), float("inf"), float("inf"))
+    horizon = _horizon(request, _years_a_byte(course, request))
+    best, *others = (min(ends.first(one, limits, spare), horizon) for one in (course, *course.bounds))
+    return bound(best, others)
+
+
+def _horizon(request: Request, years_a_byte: float) -> float:
+    """Bytes written by the horizon; infinite if writing takes no time."""
+    return request.years / years_a_byte if years_a_byte > 0 else float("inf")
+
+
+def _years_a_byte(course: Course, request: Request) -> float:
+    """Years for each byte written: as asked, or those of a steady piece. What came before is as short as new drives."""
+    if request.per_day is not None:
+        return 1 / (request.per_day * DAYS_A_YEAR)
+    return course.slope("seconds", float("inf")) / (_SECONDS_A_DAY * DAYS_A_YEAR)
+
+
 def _life(run: Simulated, limits: Limits, request: Request) -> _Life:
     there = ends.found(run.course, limits, run.spare)
     name, host = there.first
-    if request.per_day is not None:
-        years_a_byte = 1 / (request.per_day * DAYS_A_YEAR)
-    else:
-        # Seconds of a steady piece; what came before is as short as the drive is new.
-        years_a_byte = run.course.slope("seconds", float("inf")) / (_SECONDS_A_DAY * DAYS_A_YEAR)
-    if host * years_a_byte > request.years:
-        name, host = HORIZON, request.years / years_a_byte
-    return _Life(run, there, name, host, years_a_byte)
+    years_a_byte = _years_a_byte(run.course, request)
+    others = [ends.found(one, limits, run.spare) for one in run.course.bounds]
+    bounds = {
+        end: bound(best, [one.host[end] for one in others])
+        for end, best in there.host.items()
+        if all(end in one.host for one in others)
+    }
+    horizon = _horizon(request, years_a_byte)
+    tbw = bound(min(host, horizon), [min(one.first[1], horizon) for one in others])
+    if host > horizon:
+        name = HORIZON
+    return _Life(run, there, name, tbw, bounds, years_a_byte)
 
 
 def _ends(lives: Sequence[_Life]) -> dict[str, Any]:
@@ -117,7 +152,13 @@ def _ends(lives: Sequence[_Life]) -> dict[str, Any]:
         found[name] = _mean(years) if len(years) == len(lives) else None
         if found[name] is None:
             reasons[name] = next(one.ends.reasons[name] for one in lives if name in one.ends.reasons)
-    return {**found, "reasons": reasons}
+    bounds: dict[str, list[float]] = {}
+    for name, years in found.items():
+        if years is not None and all(name in one.bounds for one in lives):
+            bounds[name] = [
+                _mean([getattr(one.bounds[name], side) * one.years_a_byte for one in lives]) for side in ("low", "high")
+            ]
+    return {**found, "bounds": bounds, "reasons": reasons}
 
 
 def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str, Any]]:
@@ -136,7 +177,7 @@ def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str
                     [(one.at("programmed", after) - one.at("programmed", before)) / (after - before) for one in courses]
                 ),
                 "wear_mean": _mean([one.at("mean", at) for one in courses]),
-                "wear_max": _mean([one.spread(at)[1] for one in courses]),
+                "wear_max": _mean([one.most(at) for one in courses]),
                 "spare_share": _mean_known(
                     [ends.spare_share(one.run.course, limits, at, one.run.spare) for one in lives]
                 ),
@@ -168,7 +209,7 @@ def assumptions(limits: Limits, request: Request, spare: Spare | None = None) ->
         f"Rated cycles {rated.cycles:,.0f}: {rated.source}.",
         f"Cells {rated.cell.name}: {rated.cell_source}.",
         *_retirement(limits, spare),
-        "Differences between blocks go on growing as in the simulated stretches.",
+        "Blocks keep the rates at which they are erased; beyond these chance decides, as in the simulated stretches.",
     ]
     if limits.aged is not None:
         found += [
@@ -191,10 +232,10 @@ def assumptions(limits: Limits, request: Request, spare: Spare | None = None) ->
 
 def _retirement(limits: Limits, spare: Spare | None) -> list[str]:
     if spare is None:
-        return [
-            f"A block is retired at {limits.block_cycles:,.0f} cycles.",
-            "Spare blocks serve the whole drive, and write amplification does not change with them.",
-        ]
+        at = f"A block is retired at {limits.block_cycles:,.0f} cycles."
+        if limits.spare_blocks <= 0:
+            return [at]
+        return [at, "Spare blocks serve the whole drive, and write amplification does not change with them."]
     by = f"Blocks are retired by ageing.retire, simulated with {spare.cycles:,} rated cycles up to the last write"
     return [f"{by}." if spare.settled else f"{by}; with half as many the end is over 2% elsewhere."]
 

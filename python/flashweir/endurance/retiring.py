@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flashweir.endurance.running import raw_bytes
+from flashweir.endurance.running import host_bytes, raw_bytes
 from flashweir.result import Result
 
 # Rated cycles that are simulated first, fewer on large drives; pages of flash times cycles that are simulated at most.
@@ -76,6 +76,12 @@ def retires(config: Mapping[str, Any]) -> bool:
     return config["ageing"]["kind"] != "none" and config["ageing"]["retire"] != "none" and not fails_zones
 
 
+def of_zones(config: Mapping[str, Any]) -> bool:
+    """True if the host's zones have their blocks for good: no block is spare."""
+    own = config["ftl"]
+    return bool(own["kind"] == "zones" and own["host"] == "none" and own["zone_map"] == "static")
+
+
 def spare(drive: Drive, written: float, *, full: bool) -> Spare:
     """Simulates a life with few rated cycles, then with more until the end stays, or with all of them.
 
@@ -109,7 +115,7 @@ def _with(drive: Drive, cycles: int, written: float, first: Result) -> Spare:
     while True:
         count = target / written
         result = drive.run(math.ceil(count) if drive.whole else count, settings)
-        host = result["counters.bytes.write"] - result["ageing.refused_bytes"]
+        host = host_bytes(result)
         amplification = result["flash.programs"] * page / host
         if result["ageing.read_only"] is not None:
             return Spare((*points, (host * scale, 0.0)), host * scale, amplification, cycles)

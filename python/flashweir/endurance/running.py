@@ -2,29 +2,38 @@
 
 Every stretch begins with the drive as its preconditioning leaves it, and with the requests of the one before: the
 difference of two is a piece of the drive's life. The drive is steady once the write amplification of a piece, and
-with it the wear, is as the piece before predicts.
+with it the wear, is as the piece before predicts, and the bounds of the end of life are near each other.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError
+from flashweir.endurance.bounds import Bound
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.result import Result
 
 if TYPE_CHECKING:
     from flashweir.endurance.retiring import Spare
 
-# Bytes of the longest stretch, in capacities of the flash.
-_LONGEST = 256
+# Bytes of the longest stretch, in capacities of the flash; more on a small drive, up to so many pages.
+_LONGEST, _PAGES = 256, 4_000_000
+# Distance of the end of life from its bounds, in tolerances of the wear.
+_AGREE = 2.0
+# Stretches that are added to find an end between two of them.
+_REFINED = 2
 _PIECES = 3
 _NEAR = 1.02
 # Cycles of a short life that the first stretch has a part of.
 _SHORT = 30.0
 
+# Operations that write.
+WRITES = ("write", "append")
+
 Run = Callable[[float], Result]
+Judge = Callable[[Course], Bound]
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Simulated:
 
 def simulated(
     run: Run,
+    judge: Judge,
     *,
     written: float,
     whole: bool,
@@ -65,28 +75,32 @@ def simulated(
     rated: float,
     tolerance: float,
     full: bool,
-    by_block: bool = False,
 ) -> Simulated:
     """Runs stretches of growing length.
 
     Args:
         run: simulates so many cycles of the workload.
+        judge: of a course, the bytes at the end of life.
         written: bytes that the host writes in one cycle.
         whole: stretches are whole cycles.
         raw: bytes of the flash.
         rated: rated cycles, at which it ends.
-        tolerance: relative change of write amplification up to which the drive is steady.
+        tolerance: relative change of write amplification up to which the drive is steady. The end of life may lie
+            twice as far from its bounds.
         full: simulates all of it, without extrapolation.
-        by_block: the most erased block decides, so its erases must be as predicted, too.
 
     Raises:
         ConfigError: the workload writes nothing.
     """
     points = [Snapshot()]
     target, settled = raw * min(1.0, rated / _SHORT), False
+
+    def reached(bytes_written: float) -> Result:
+        cycles = bytes_written / written
+        return run(math.ceil(cycles) if whole else cycles)
+
     while True:
-        cycles = target / written
-        result = run(math.ceil(cycles) if whole else cycles)
+        result = reached(target)
         point = snapshot(result)
         if point.host <= 0:
             raise ConfigError("the workload writes nothing to the drive: it does not wear")
@@ -94,23 +108,40 @@ def simulated(
             break
         points.append(point)
         check = _check(points)
-        settled = check is not None and check.difference <= tolerance
-        settled = settled and (not by_block or _most_is_predicted(points, tolerance))
-        if point.mean >= rated or (settled and not full) or (not full and point.host >= _LONGEST * raw):
+        steady = check is not None and check.difference <= tolerance
+        course = fitted(points)
+        end = judge(course)
+        settled = (steady and end.error <= _AGREE * tolerance) or point.host >= end.best
+        longest = raw * max(_LONGEST, _PAGES / int(result["geometry.physical_pages"]))
+        if point.mean >= rated or (settled and not full) or (not full and point.host >= longest):
             break
-        end = Course(points).host_at("mean", rated)
-        target = min(2 * point.host, _NEAR * end)
+        last = course.host_at("mean", rated)
+        target = min(2 * point.host, _NEAR * last)
         if target <= point.host:
             target = _NEAR * point.host
     if points[-1].mean <= points[-2].mean:
         raise ConfigError("the workload erases no block in what was simulated: it does not wear the drive")
-    return Simulated(fitted(points), settled or point.mean >= rated, _check(points), result, written)
+    ends = [lambda course: judge(course).best, lambda course: course.host_of_most(rated)]
+    course = _refined(points, ends, reached)
+    return Simulated(course, settled or point.mean >= rated, _check(points), result, written)
 
 
-def _most_is_predicted(points: list[Snapshot], tolerance: float) -> bool:
-    """True if the pieces before the last one predict the erases of the most erased block at its end."""
-    last = points[-1]
-    return abs(fitted(points[:-1]).spread(last.host)[1] / last.most - 1) <= tolerance
+def _refined(points: list[Snapshot], ends: Sequence[Callable[[Course], float]], reached: Run) -> Course:
+    """The course with stretches up to ends that lie within what was simulated."""
+    more: list[Snapshot] = []
+    course = fitted(points)
+    for end_of in ends:
+        for _ in range(_REFINED):
+            end = end_of(course)
+            if end >= points[-1].host or min(abs(one.host / end - 1) for one in (*points, *more)) <= _NEAR - 1:
+                break
+            point = snapshot(reached(end))
+            if any(point.host == one.host for one in (*points, *more)):
+                # A recording is repeated as a whole: there is no stretch between.
+                break
+            more.append(point)
+            course = fitted(points, more)
+    return course
 
 
 def _check(points: list[Snapshot]) -> Piece | None:
@@ -129,7 +160,7 @@ def snapshot(result: Result) -> Snapshot:
     A block has had a cycle once its pages are programmed, whether or not it is erased yet: the first fill of an empty
     drive is one. So the mean of cycles is that of programs, and `pending` of them await their erase.
     """
-    host = float(result["counters.bytes.write"])
+    host = host_bytes(result)
     page = _page(result)
     wear = result.wear.run
     bins = wear.histogram
@@ -137,22 +168,36 @@ def snapshot(result: Result) -> Snapshot:
     # Blocks in SLC mode are erased before as many pages are programmed: there is none then.
     pending = min(max(0.0, programmed / raw_bytes(result) - wear.mean), 1.0)
     totals: dict[str, float] = {}
-    for name in ("read", "write"):
-        count = result[f"latency_us.{name}.count"] or 0
-        totals[f"{name}s"] = float(count)
-        totals[f"{name}_us"] = count * (result[f"latency_us.{name}.mean"] or 0.0)
+    for name, operations in (("read", ("read",)), ("write", WRITES)):
+        of_each = [result.latency_us[one] for one in operations if one in result.latency_us]
+        totals[f"{name}s"] = float(sum(one["count"] or 0 for one in of_each))
+        totals[f"{name}_us"] = sum((one["count"] or 0) * (one["mean"] or 0.0) for one in of_each)
     return Snapshot(
         host=host,
         programmed=programmed,
         mean=wear.mean + pending,
-        least=wear.min + pending,
         most=wear.max + pending,
-        variance=wear.stddev**2,
         counts=tuple((one + pending, share) for one, share in counted(bins.first, bins.width, bins.blocks, wear.max)),
+        blocks=_alone(result),
         seconds=float(result.simulated_s),
         flash_reads=float(result["flash.reads"]),
         **totals,
     )
+
+
+def _alone(result: Result) -> float:
+    """Blocks that are erased each for itself: those of a superblock are erased together."""
+    config, blocks = result["config"], float(result["geometry.blocks"])
+    if config["alloc"]["kind"] != "superblock":
+        return blocks
+    return max(1.0, blocks / int(result["geometry.units"]))
+
+
+def host_bytes(result: Result) -> float:
+    """Bytes that the host wrote, by writes and by appends to zones, without those that the drive refused."""
+    by_operation = result["counters"]["bytes"]
+    refused = sum((result.get(name) or {}).get("refused_bytes", 0) for name in ("zones", "ageing"))
+    return float(sum(by_operation.get(name, 0) for name in WRITES) - refused)
 
 
 def raw_bytes(result: Result) -> int:

@@ -30,7 +30,8 @@ def finding(found: Json) -> list[str]:
     daily = f"{found['dwpd']:.3g} drive writes a day over {found['horizon_years']:g} years"
     sentences = [start, f"That is {daily}, at a write amplification of {found['write_amplification']:.4g}."]
     if not found["settled"]:
-        sentences.append("The wear did not become steady in what was simulated: the extrapolation is uncertain.")
+        low, high = (amount(found["check"][name]) for name in ("tbw_low", "tbw_high"))
+        sentences.append(f"The wear did not become steady in what was simulated: by extrapolation {low} to {high}.")
     if "cost_per_tbw" in found:
         sentences.append(f"A terabyte written costs {found['cost_per_tbw']:.4g}.")
     return sentences

@@ -1,0 +1,36 @@
+"""Bounds of an extrapolated end."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Distance of an extrapolated end from its bounds, at least.
+_LEAST = 0.005
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number of bytes, with the least and the most that an extrapolation leaves open."""
+
+    low: float
+    best: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """The larger one of both distances, as a share."""
+        if not math.isfinite(self.best):
+            return 0.0
+        return max(self.high / self.best - 1, 1 - self.low / self.best) if self.best > 0 else 0.0
+
+
+def bound(best: float, others: Sequence[float]) -> Bound:
+    """Of an end by the course and by its bounds: two of the wear, and two of the differences between blocks."""
+    if all(one == best for one in others):
+        return Bound(best, best, best)
+    low = high = 0.0
+    for pair in (others[:2], others[2:]):
+        high += max(0.0, *(one - best for one in pair))
+        low += max(0.0, *(best - one for one in pair))
+    least = _LEAST * best
+    return Bound(max(best - max(low, least), 0.0), best, best + max(high, least))
