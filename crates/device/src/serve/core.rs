@@ -1,7 +1,7 @@
 //! The drive while it is served, and those who wait for it: requests enter, complete, and are answered when they are due.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use flashweir_run::{Completion, Drive};
@@ -13,7 +13,7 @@ use super::faults::Faults;
 use super::lateness::Lateness;
 use super::promise::Promise;
 use super::record::Recording;
-use super::reply::{Connections, Reply};
+use super::reply::{Connection, Connections, Reply};
 use super::state::State;
 use super::tally::Tally;
 use super::what_if::WhatIf;
@@ -322,15 +322,17 @@ impl Core {
     }
 
     /// Cuts the power now: connections drop, the bytes are those that flash holds, and the drive takes requests again when its map is
-    /// rebuilt. Returns `None` if what flash holds is not followed.
+    /// rebuilt. Clients that connect meanwhile are let in after that: they would read bytes that the cut has yet to bring back. Returns
+    /// `None` if what flash holds is not followed.
     pub(super) fn cut_power(&mut self) -> Result<Option<Report>, Error> {
         let Some(cuts) = &mut self.cuts else { return Ok(None) };
-        for connection in self.connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            connection.cut();
-        }
+        let connections = Arc::clone(&self.connections);
+        let open = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().for_each(Connection::cut);
         self.what_if = None;
         let outstanding = self.outstanding.len() as u64;
         let report = cuts.cut(&mut self.drive, self.promise == Promise::Protected, outstanding)?;
+        drop(open);
         if let Some(recording) = &mut self.recording {
             // The drive ended what it was at, and wrote its open pages anew.
             let time_ns = report.time_ns;

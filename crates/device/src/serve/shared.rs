@@ -36,12 +36,12 @@ pub(super) struct Shared {
 }
 
 /// A connection that is open, until dropped.
-pub(super) struct Open<'a> {
-    shared: &'a Shared,
+pub(super) struct Open {
+    shared: Arc<Shared>,
     connection: Connection,
 }
 
-impl Drop for Open<'_> {
+impl Drop for Open {
     fn drop(&mut self) {
         self.shared.open().retain(|other| !other.is(&self.connection));
     }
@@ -52,15 +52,16 @@ impl Shared {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a connection. Returns `None` at the end of the server.
-    pub(super) fn connected(&self, connection: Connection) -> Option<Open<'_>> {
+    /// Enters a connection, before its first request is read: a power cut in progress ends first. Returns `None` at the end of
+    /// the server.
+    pub(super) fn connected(self: &Arc<Self>, connection: Connection) -> Option<Open> {
         let mut open = self.open();
         if self.stop.is_asked() || open.len() >= MAX_CONNECTIONS {
             return None;
         }
         open.push(connection.clone());
         self.connected.fetch_add(1, Ordering::Relaxed);
-        Some(Open { shared: self, connection })
+        Some(Open { shared: Arc::clone(self), connection })
     }
 
     /// Changes bytes, or leaves that to the engine where the order in which requests enter counts.

@@ -14,18 +14,21 @@ pub(in crate::serve) const DRIVE: [(&str, &str); 4] =
 /// An error of the protocol: invalid argument.
 const INVALID: u32 = 22;
 
-fn serve(folder: &Path, clock: ClockMode, settings: &[(&str, &str)], exports: &[&str]) -> Server {
+fn spec(folder: &Path, clock: ClockMode, settings: &[(&str, &str)], exports: &[&str]) -> ServeSpec {
     let overrides = DRIVE.iter().chain(settings);
     let overrides = overrides.map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
-    let spec = ServeSpec {
+    ServeSpec {
         drive: DriveSpec { overrides, ..DriveSpec::default() },
         nbd: format!("unix:{}", folder.join("sock").display()),
         data: Some(folder.display().to_string()),
         clock,
         exports: exports.iter().map(|name| (*name).to_owned()).collect(),
         ..ServeSpec::default()
-    };
-    Server::start(&spec, &mut |_| true).expect("served")
+    }
+}
+
+fn serve(folder: &Path, clock: ClockMode, settings: &[(&str, &str)], exports: &[&str]) -> Server {
+    Server::start(&spec(folder, clock, settings, exports), &mut |_| true).expect("served")
 }
 
 pub(in crate::serve) fn connect(folder: &Path, export: &str) -> UnixStream {
@@ -122,6 +125,39 @@ fn a_client_that_goes_within_the_data_of_a_write_leaves_no_connection() {
     assert_eq!(stream.read(&mut [0]).expect("the end"), 0);
     let mut stream = connect(dir.path(), "");
     assert_eq!(ask(&mut stream, 0, 0, 0, 512, &[]).1, [0; 512]);
+    server.stop().expect("a result");
+}
+
+/// A power cut drops connections first: clients that are back at once read no bytes that it has yet to bring back.
+#[test]
+fn a_client_that_connects_during_a_power_cut_reads_the_bytes_that_it_leaves() {
+    const BYTES: usize = 1 << 20;
+    let dir = tempfile::tempdir().expect("a folder");
+    let own = spec(dir.path(), ClockMode::Virtual, &[("buffer.bytes", "1MiB")], &[]);
+    let server = Server::start(&ServeSpec { power_cuts: true, ..own }, &mut |_| true).expect("served");
+    let controller = server.controller();
+    for _ in 0..20 {
+        let mut stream = connect(dir.path(), "");
+        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &vec![1; BYTES]).0, 0);
+        assert_eq!(ask(&mut stream, 0, 3, 0, 0, &[]).0, 0);
+        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &vec![2; BYTES]).0, 0);
+        let mut back = std::thread::scope(|scope| {
+            let cut = scope.spawn(|| controller.answer(r#"{"cmd": "power-cut"}"#));
+            assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)), "the connection ends");
+            let mut back = connect(dir.path(), "");
+            let first = ask(&mut back, 0, 0, 0, BYTES as u32, &[]);
+            let report = cut.join().expect("no panic");
+            let restored = report["result"]["restored_sectors"].as_u64();
+            assert!(restored > Some(1000), "the buffer held most of it: {report}");
+            assert!(first == ask(&mut back, 0, 0, 0, BYTES as u32, &[]), "a cut changed bytes after it");
+            back
+        });
+        // Nothing was written since: the next cut changes nothing.
+        let shown = ask(&mut back, 0, 0, 0, BYTES as u32, &[]).1;
+        let report = controller.answer(r#"{"cmd": "power-cut"}"#);
+        assert_eq!(report["result"]["restored_sectors"], 0, "{report}");
+        assert!(shown == ask(&mut connect(dir.path(), ""), 0, 0, 0, BYTES as u32, &[]).1);
+    }
     server.stop().expect("a result");
 }
 

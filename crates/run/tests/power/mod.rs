@@ -3,6 +3,7 @@
 mod matrix;
 mod model;
 mod promises;
+mod twice;
 mod zones;
 
 /// Random drives and workloads of the tests of both time paths.

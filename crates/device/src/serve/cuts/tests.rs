@@ -92,6 +92,28 @@ impl Model {
     }
 }
 
+/// Cuts the power of both drives, and at once again. Returns the sectors that went back.
+fn cut_twice(own: &mut Drive, cuts: &mut Cuts, model: &mut Model, at: &str) -> u64 {
+    let check = |cuts: &Cuts, expected: &[[u8; SECTOR_BYTES as usize]]| {
+        for (sector, expected) in (0u64..).zip(expected) {
+            let mut found = [0; SECTOR_BYTES as usize];
+            cuts.store.read(sector * SECTOR_BYTES, &mut found).expect("read");
+            assert_eq!(found, *expected, "{at}, sector {sector}");
+        }
+    };
+    let expected = model.cut();
+    let restored = cuts.cut(own, false, 0).expect("cut").restored;
+    check(cuts, &expected);
+    // Nothing was written since: another cut changes nothing.
+    assert_eq!(model.cut(), expected, "{at}");
+    let again = cuts.cut(own, false, 0).expect("cut");
+    assert_eq!(again.restored, 0, "{at}");
+    let nothing = Outcome { time_ns: again.time_ns, is_prefix: true, ..Outcome::default() };
+    assert_eq!(again.outcome, nothing, "{at}");
+    check(cuts, &expected);
+    restored
+}
+
 #[test]
 fn bytes_after_a_cut_are_those_of_the_versions_on_flash_whatever_order_the_host_makes() {
     for host in HOSTS {
@@ -143,13 +165,7 @@ fn bytes_after_a_cut_are_those_of_the_versions_on_flash_whatever_order_the_host_
             cuts.note(&mut own);
             model.note();
             if step % 97 == 96 {
-                let expected = model.cut();
-                restored += cuts.cut(&mut own, false, 0).expect("cut").restored;
-                for (sector, expected) in (0u64..).zip(&expected) {
-                    let mut found = [0; SECTOR_BYTES as usize];
-                    store.read(sector * SECTOR_BYTES, &mut found).expect("read");
-                    assert_eq!(found, *expected, "{host:?}, step {step}, sector {sector}");
-                }
+                restored += cut_twice(&mut own, &mut cuts, &mut model, &format!("{host:?}, step {step}"));
                 assert_eq!(own.now_ns(), model.drive.now_ns());
             }
         }

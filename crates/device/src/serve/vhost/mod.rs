@@ -92,6 +92,11 @@ fn begin(shared: &Arc<Shared>, socket: &Socket) -> Result<(), String> {
     let backend = Arc::new(Backend::new(shared, socket.export, &link, &memory));
     let daemon = VhostUserDaemon::new("vhost".into(), Arc::clone(&backend), memory);
     let mut daemon = daemon.inspect_err(|_| backend.release_events()).map_err(refused)?;
+    // Its first request may come as soon as it is served.
+    let open = shared.connected(Connection::Vhost(Arc::clone(&link)));
+    if open.is_none() {
+        link.cut();
+    }
     if let Err(error) = daemon.start(&mut listener) {
         drop(daemon);
         backend.release_events();
@@ -100,10 +105,7 @@ fn begin(shared: &Arc<Shared>, socket: &Socket) -> Result<(), String> {
     link.connected(daemon.shutdown_handle());
     let (own, path, unserved) = (Arc::clone(shared), socket.path.clone(), Arc::clone(&link));
     let serve = move || {
-        let open = own.connected(Connection::Vhost(Arc::clone(&link)));
-        if open.is_none() {
-            link.cut();
-        }
+        let _open = open;
         let ended = daemon.wait();
         link.cut();
         // Requests that came are answered, then its threads end.

@@ -335,3 +335,26 @@ fn each_export_has_a_socket() {
     assert_eq!(config::MAX_BYTES, 126 * 256 * 1024);
     server.stop().expect("a result");
 }
+
+/// A power cut in progress lets no client in.
+#[test]
+fn no_request_is_taken_of_a_client_that_is_not_let_in_yet() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let server = serve(dir.path(), |spec| spec.power_cuts = true);
+    let open = server.shared.open();
+    let (path, begun) = (dir.path().join("vm"), std::sync::Barrier::new(2));
+    let read = std::thread::scope(|scope| {
+        let client = scope.spawn(|| {
+            begun.wait();
+            Front::connect(&path, 1, FEATURES).ask(0, VIRTIO_BLK_T_IN, 0, &[], 512)
+        });
+        begun.wait();
+        // Time for a client that need not wait.
+        std::thread::sleep(Duration::from_millis(200));
+        server.shared.store.write(0, &[7; 512]).expect("written");
+        drop(open);
+        client.join().expect("no panic")
+    });
+    assert_eq!(read, (OK, vec![7; 512]));
+    server.stop().expect("a result");
+}
