@@ -52,6 +52,43 @@ def test_a_recorded_run_is_simulated_again(tmp_path: Path, clock: str, settings:
     assert [path.name for path in tmp_path.iterdir()] == ["arrivals.parquet"]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"background.collect.should_below": 4},
+        {"background.collect.should_below": 8},
+        {"background.collect.after": "0ns"},
+        {"background.collect.after": "0ns", "background.collect.until": 9},
+    ],
+)
+def test_a_recorded_run_ends_with_the_same_work_in_the_background(tmp_path: Path, settings: dict[str, object]) -> None:
+    """Units still have something to collect when the last flush comes."""
+    trace = tmp_path / "arrivals.parquet"
+    draw = random.Random(2)  # noqa: S311 - nothing to hide
+    settings = {**SMALL, "precondition": "full", "op_ratio": 0.3, "buffer.bytes": "64KiB", **settings}
+    home = tmp_path / "home"
+    with (
+        flashweir.serve(
+            nbd=f"unix:{tmp_path / 'sock'}", clock="virtual", record=trace, state=home, set=settings
+        ) as live,
+        Client(tmp_path / "sock") as client,
+    ):
+        for _ in range(1000):
+            assert client.ask(WRITE, draw.randrange(2048) * PAGE, bytes(PAGE))[0] == 0
+    result = live.result
+    assert result["flash"]["gc"]["programs"] > 300
+    again = flashweir.simulate(trace, set={**settings, "host.mode": "open"}, verify=True)
+    for field in ("flash", "counters", "wear", "latency_us", "simulated_s"):
+        assert again[field] == result[field], field
+    # The drive that was saved is served on, and still works ahead.
+    with flashweir.serve(nbd=f"unix:{tmp_path / 'sock'}", clock="virtual", state=home) as live:
+        collected = live.control("counters")["flash"]["gc"]["programs"]
+        with Client(tmp_path / "sock") as client:
+            for _ in range(300):
+                assert client.ask(WRITE, draw.randrange(2048) * PAGE, bytes(PAGE))[0] == 0
+        assert live.control("counters")["flash"]["gc"]["programs"] > collected
+
+
 def test_the_record_of_an_earlier_run_is_replaced_with_force(tmp_path: Path) -> None:
     record = ("--clock", "virtual", "--record", "rec.parquet")
     trace = tmp_path / "rec.parquet"

@@ -186,7 +186,9 @@ impl Server {
         if let Some(error) = core.failed {
             return Err(error);
         }
-        core.save_state()?;
+        if let Some(state) = &mut core.state {
+            state.save_ended(&mut core.drive)?;
+        }
         let (verdict, valid) = core.lateness.verdict(self.spec.clock, core.clock.dilate());
         let cuts = core.cuts.iter().flat_map(|cuts| &cuts.reports).map(cuts::Report::json);
         let mut result = json!({"verdict": verdict, "valid": valid});

@@ -142,6 +142,15 @@ impl State {
         Ok(())
     }
 
+    /// Saves the drive at the end of its run: everything is on flash. The drive itself is then to be finished.
+    pub(super) fn save_ended(&mut self, drive: &mut Drive) -> Result<(), Error> {
+        // One that was finished does nothing in the background any more; this one is served on.
+        let mut drive = drive.fork();
+        drive.drain_while(&mut || true)?;
+        while drive.next_completion().is_some() {}
+        self.save(&drive)
+    }
+
     /// An arrival. Returns true if it is time to save the drive.
     pub(super) fn push(&mut self, request: &Request) -> Result<bool, Error> {
         self.arrivals += 1;
