@@ -138,9 +138,9 @@ fn a_client_that_connects_during_a_power_cut_reads_the_bytes_that_it_leaves() {
     let controller = server.controller();
     for _ in 0..20 {
         let mut stream = connect(dir.path(), "");
-        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &[1; BYTES]).0, 0);
+        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &vec![1; BYTES]).0, 0);
         assert_eq!(ask(&mut stream, 0, 3, 0, 0, &[]).0, 0);
-        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &[2; BYTES]).0, 0);
+        assert_eq!(ask(&mut stream, 0, 1, 0, BYTES as u32, &vec![2; BYTES]).0, 0);
         let mut back = std::thread::scope(|scope| {
             let cut = scope.spawn(|| controller.answer(r#"{"cmd": "power-cut"}"#));
             assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)), "the connection ends");
