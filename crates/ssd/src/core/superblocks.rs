@@ -50,6 +50,12 @@ impl<C: Content> Core<C> {
         Some(self.at(home.unit, self.ftl.lookup(home)?).0)
     }
 
+    /// True if a page of the host that was written is in the map: of zones those behind their data are not.
+    #[inline]
+    pub(crate) fn is_mapped(&self, lpn: u64) -> bool {
+        !self.alloc.is_zoned() || self.unit_of(lpn).is_some()
+    }
+
     /// Units as the translation layer has them.
     pub(crate) fn mapped_units(&self) -> u32 {
         self.superblocks.as_ref().map_or(self.geometry.units(), |superblocks| superblocks.sets())
