@@ -340,6 +340,11 @@ impl<C: Content> Core<C> {
         self.pending.take_companions()
     }
 
+    /// As [`Core::take_companions`], whose memory is kept.
+    pub(crate) fn companions(&mut self) -> impl Iterator<Item = (u32, u32)> {
+        self.pending.companions()
+    }
+
     pub(crate) fn snapshot(&mut self) -> Self {
         Self {
             geometry: self.geometry.clone(),

@@ -82,6 +82,42 @@ impl CowVec {
         std::mem::replace(self.entry(index), value.wrapping_add(1)).wrapping_sub(1)
     }
 
+    /// Copies the elements from `first` on, in the form that [`CowVec::put_run`] takes. They are there.
+    #[inline]
+    pub(crate) fn copy_run(&self, first: u64, into: &mut [u32]) {
+        let (mut first, mut left) = (first, into);
+        while !left.is_empty() {
+            let place = (first & MASK) as usize;
+            let (now, later) = left.split_at_mut(left.len().min(LEN as usize - place));
+            match &self.chunks[(first >> SHIFT) as usize] {
+                Chunk::Owned(block) => now.copy_from_slice(&block[place..place + now.len()]),
+                Chunk::Shared(block) => now.copy_from_slice(&block[place..place + now.len()]),
+                Chunk::Absent => now.fill(0),
+            }
+            first += now.len() as u64;
+            left = later;
+        }
+    }
+
+    /// Sets the elements from `first` on to some that were copied by [`CowVec::copy_run`].
+    #[inline]
+    pub(crate) fn put_run(&mut self, first: u64, from: &[u32]) {
+        let (mut first, mut left) = (first, from);
+        while !left.is_empty() {
+            let place = (first & MASK) as usize;
+            let (now, later) = left.split_at(left.len().min(LEN as usize - place));
+            self.owned((first >> SHIFT) as usize)[place..place + now.len()].copy_from_slice(now);
+            first += now.len() as u64;
+            left = later;
+        }
+    }
+
+    /// An element of those that were copied by [`CowVec::copy_run`].
+    #[inline]
+    pub(crate) fn element(copied: u32) -> u32 {
+        copied.wrapping_sub(1)
+    }
+
     #[inline]
     fn entry(&mut self, index: u64) -> &mut u32 {
         let block = self.owned((index >> SHIFT) as usize);
@@ -222,6 +258,22 @@ mod tests {
         let again: CowVec = postcard::from_bytes(&bytes).expect("an array");
         let made = again.chunks.iter().filter(|chunk| !matches!(chunk, Chunk::Absent)).count();
         assert_eq!((again.get(1 << 29), again.get(0), made), (5, CowVec::EMPTY, 1));
+    }
+
+    #[test]
+    fn runs_are_copied_across_chunks() {
+        let mut array = CowVec::new(3 * LEN);
+        (0..200).for_each(|at| array.set(LEN - 100 + at, at as u32));
+        let mut copied = [0; 200];
+        let mut shared = array.snapshot();
+        for from in [LEN - 100, LEN - 3, 2 * LEN - 150] {
+            array.copy_run(from, &mut copied);
+            let expected = (0..200).map(|at| array.get(from + at));
+            assert!(copied.iter().map(|copied| CowVec::element(*copied)).eq(expected), "{from}");
+            shared.put_run(2 * LEN - 7, &copied);
+            assert!((0..200).all(|at| shared.get(2 * LEN - 7 + at) == array.get(from + at)), "{from}");
+        }
+        assert_eq!((array.get(2 * LEN - 7), shared.get(2 * LEN + 193)), (CowVec::EMPTY, CowVec::EMPTY));
     }
 
     #[test]

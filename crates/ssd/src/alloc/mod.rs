@@ -141,6 +141,12 @@ impl Alloc {
         }
     }
 
+    /// True if pages of zones have their places there.
+    #[inline]
+    pub(crate) fn is_zoned(&self) -> bool {
+        matches!(self, Alloc::Zoned(_))
+    }
+
     /// The places of zones, if the host writes them itself.
     pub(crate) fn zoned(&mut self) -> Option<&mut Zoned> {
         if let Alloc::Zoned(zones) = self { Some(zones) } else { None }
@@ -230,7 +236,10 @@ impl Alloc {
     #[inline]
     pub(crate) fn locate(&self, lpn: u64) -> Option<Home> {
         // Striped pages are located in a few instructions; the others must not keep them from being inlined.
-        if let Alloc::Striped(striped) = self { Some(striped.home(lpn)) } else { self.locate_elsewhere(lpn) }
+        match self {
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
+            _ => self.locate_elsewhere(lpn),
+        }
     }
 
     #[inline(never)]
@@ -269,10 +278,9 @@ impl Alloc {
     /// better wait.
     #[inline]
     pub(crate) fn place(&mut self, stream: u16, lpn: u64, view: &impl AllocView) -> Option<Home> {
-        if let Alloc::Striped(striped) = self {
-            Some(striped.home(lpn))
-        } else {
-            self.place_elsewhere(stream, lpn, view)
+        match self {
+            Alloc::Striped(striped) | Alloc::Superblock(striped) => Some(striped.home(lpn)),
+            _ => self.place_elsewhere(stream, lpn, view),
         }
     }
 

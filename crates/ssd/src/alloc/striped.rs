@@ -92,7 +92,7 @@ pub(super) fn inert_on(config: &Config, geometry: &Geometry) -> Option<(&'static
 pub(crate) struct Striped {
     units: Divisor,
     /// Mapping units in a page of flash: so many in a row go to the same unit.
-    per_page: u32,
+    per_page: Divisor,
     unit_of: Vec<u32>,
 }
 
@@ -106,7 +106,11 @@ impl Striped {
                 geometry.unit_at(channel, chip, die, plane)
             })
             .collect();
-        Self { units: Divisor::new(units.into()), per_page: geometry.units_per_page, unit_of }
+        Self {
+            units: Divisor::new(units.into()),
+            per_page: Divisor::new(geometry.units_per_page.into()),
+            unit_of,
+        }
     }
 
     pub(super) fn units(&self) -> u32 {
@@ -115,7 +119,7 @@ impl Striped {
 
     #[inline]
     pub(super) fn home(&self, lpn: u64) -> Home {
-        if self.per_page > 1 {
+        if self.per_page.get() > 1 {
             return self.home_in_page(lpn);
         }
         let (key, low) = self.units.split(lpn);
@@ -125,9 +129,9 @@ impl Striped {
     /// As [`Striped::home`], where pages of flash hold several mapping units: pages of flash are striped.
     #[inline(never)]
     fn home_in_page(&self, lpn: u64) -> Home {
-        let per_page = u64::from(self.per_page);
-        let (page, low) = self.units.split(lpn / per_page);
-        Home { unit: self.unit_of[low as usize], key: (page * per_page + lpn % per_page) as u32 }
+        let (page, slot) = self.per_page.split(lpn);
+        let (page, low) = self.units.split(page);
+        Home { unit: self.unit_of[low as usize], key: (page * self.per_page.get() + slot) as u32 }
     }
 }
 

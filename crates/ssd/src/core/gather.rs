@@ -202,6 +202,35 @@ impl<C: Content> Core<C> {
     }
 }
 
+/// Operations from the first on that move pages of one set, at least one: one step reads all of these pages, then programs them. So
+/// a page that one of them programs is not moved on by another: that one belongs to the next step.
+pub(super) fn moved_together(left: &[FlashOp], ops: &Ops) -> usize {
+    let moves = |op: &FlashOp| if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
+    // Nearly always a block is moved to others: then no page lies between those that are programmed.
+    let (mut lowest, mut highest) = (u32::MAX, 0);
+    for (number, op) in left.iter().enumerate() {
+        let is_of_first = matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
+        let is_programmed = |from: u32| {
+            (lowest..=highest).contains(&from)
+                && left[..number].iter().any(|op| moves(op).iter().any(|(_, to)| *to == from))
+        };
+        if !is_of_first || moves(op).iter().any(|(from, _)| is_programmed(*from)) {
+            return number.max(1);
+        }
+        for (_, to) in moves(op) {
+            (lowest, highest) = (lowest.min(*to), highest.max(*to));
+        }
+    }
+    left.len()
+}
+
+/// Operations from the first on that move pages of one set, at least one, where steps of a collection follow each other without a
+/// pause: those of one victim, up to its erase, are made as in a collection at once.
+pub(super) fn moved_at_once(left: &[FlashOp]) -> usize {
+    let joins = |op: &&FlashOp| matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
+    left.iter().take_while(joins).count().max(1)
+}
+
 /// Pages of a set that are one page of flash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
@@ -228,5 +257,40 @@ impl Span {
 
     fn page(&self, ppn: u32) -> PageAt {
         (self.at.0, self.at.1 * self.per_page + ppn - self.first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_a_step_programs_is_not_moved_on_by_it() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut found = [0; 8];
+        for _ in 0..2000 {
+            let mut ops = Ops::new(true);
+            let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
+            for _ in 0..7 {
+                let unit = u32::from(random.next_u64().is_multiple_of(16));
+                let pairs =
+                    (0..3).map(|_| (random.next_u64() as u32 % 100, 90 + random.next_u64() as u32 % 60));
+                let pairs: Vec<(u32, u32)> = pairs.collect();
+                pairs.iter().for_each(|(from, to)| ops.moved(*from, *to));
+                ops.copies(unit, 3);
+                moves.push((unit, pairs));
+            }
+            let goes_on = |(number, (unit, pairs)): &(usize, &(u32, Vec<(u32, u32)>))| {
+                let mut before = moves[..*number].iter().flat_map(|(_, pairs)| pairs);
+                *unit == moves[0].0 && !before.any(|(_, to)| pairs.iter().any(|(from, _)| from == to))
+            };
+            let expected = moves.iter().enumerate().take_while(goes_on).count();
+            assert_eq!(moved_together(ops.list(), &ops), expected, "{moves:?}");
+            found[expected] += 1;
+        }
+        assert!(found[1..].iter().all(|times| *times > 20), "{found:?}");
     }
 }

@@ -72,10 +72,16 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> bool {
         let per_page = self.geometry.units_per_page;
-        let mut command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         let pages = if executor.wants_pages() { self.pages_of(op, &[]) } else { Pages::default() };
         let effect = self.content.apply(op, &[]);
         let member = Member { plane: op.unit % self.planes, pages, effect, block: self.guarded(op) };
+        if let Effect::Programmed { ppn, .. } = op.effect
+            && (op.kind == CommandKind::Program && self.ageing.is_none() && executor.takes_time())
+            && self.pending.join_program((op.unit, ppn / per_page), (tag, op.opens), &member)
+        {
+            return true;
+        }
+        let mut command = Command { tag, awaited: true, ..self.command_of(op, &[], 1, None) };
         if !executor.takes_time() {
             self.age(None, op, (&[], 1), &mut command);
             self.open_untimed = true;

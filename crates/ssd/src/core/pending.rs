@@ -138,6 +138,15 @@ impl Grouped {
         of_page().map(|crossed| of_lane(crossed.lane.0)).max().unwrap_or(0)
     }
 
+    /// A mapping unit of its page of flash is read or programmed, too.
+    #[inline]
+    fn add_unit(&mut self, opens: u8, member: &Member) {
+        self.lists.effects.push((member.plane, member.effect));
+        self.pages.append(&member.pages);
+        self.lists.blocks.extend(member.block);
+        self.command.opens += opens;
+    }
+
     /// One plane more does the same: one array operation, all transfers.
     fn add(&mut self, command: &Command, member: &Member) {
         self.planes |= 1 << member.plane;
@@ -180,16 +189,8 @@ impl Pending {
     ) -> bool {
         let UnitPart { at, old, .. } = *part;
         let reads = command.kind == CommandKind::Read;
-        let found = self.commands.iter_mut().rev().find(|grouped| {
-            (grouped.command.kind == CommandKind::Read) == reads
-                && grouped.command.purpose == command.purpose
-                && grouped.lists.flash.contains(&at)
-        });
-        let Some(grouped) = found else { return false };
-        grouped.lists.effects.push((member.plane, member.effect));
-        grouped.pages.append(&member.pages);
-        grouped.lists.blocks.extend(member.block);
-        grouped.command.opens += command.opens;
+        let Some(grouped) = self.of_page(at, command.purpose, reads) else { return false };
+        grouped.add_unit(command.opens, member);
         grouped.command.bus_ns += grouped.cross(part, timing) + part.more_bus_ns;
         if let Some(old) = old {
             grouped.command.kind = CommandKind::Rewrite;
@@ -198,10 +199,37 @@ impl Pending {
                 grouped.command.read_ns += command.read_ns;
             }
         }
-        if grouped.command.tag != command.tag {
-            self.companions.push((grouped.command.tag, command.tag));
-        }
+        let of_page = grouped.command.tag;
+        self.add_companion(of_page, command.tag);
         true
+    }
+
+    /// As [`Pending::join_page`], of a mapping unit that is programmed whole on a drive that does not age: its page of flash takes no
+    /// longer by that. It has this tag, and opens so many blocks.
+    pub(super) fn join_program(&mut self, at: PageAt, (tag, opens): (u32, u8), member: &Member) -> bool {
+        let Some(grouped) = self.of_page(at, Purpose::Host, false) else { return false };
+        grouped.add_unit(opens, member);
+        let of_page = grouped.command.tag;
+        self.add_companion(of_page, tag);
+        true
+    }
+
+    /// The command that reads, or programs, a page of flash for the host.
+    #[inline]
+    fn of_page(&mut self, at: PageAt, purpose: Purpose, reads: bool) -> Option<&mut Grouped> {
+        self.commands.iter_mut().rev().find(|grouped| {
+            (grouped.command.kind == CommandKind::Read) == reads
+                && grouped.command.purpose == purpose
+                && grouped.lists.flash.contains(&at)
+        })
+    }
+
+    /// A tag goes with that of a command.
+    #[inline]
+    fn add_companion(&mut self, tag: u32, companion: u32) {
+        if tag != companion {
+            self.companions.push((tag, companion));
+        }
     }
 
     /// True if a command that waits reads the page of flash at `at`.
@@ -251,6 +279,11 @@ impl Pending {
         std::mem::take(&mut self.companions)
     }
 
+    /// As [`Pending::take_companions`], whose memory is kept.
+    pub(super) fn companions(&mut self) -> impl Iterator<Item = (u32, u32)> {
+        self.companions.drain(..)
+    }
+
     /// Joins the command to the last one of its die, if that is of the same kind and leaves the plane free. A
     /// read-modify-write pairs with nothing.
     pub(super) fn join(&mut self, command: Command, member: Member, request: u64) {
@@ -297,20 +330,22 @@ impl Pending {
     }
 
     /// Hands over commands that waited.
-    pub(super) fn hand_over(
+    pub(super) fn hand_over<C: Content>(
         &mut self,
         mut commands: Vec<Grouped>,
         now_ns: u64,
         executor: &mut impl Executor,
-        content: &mut impl Content,
+        content: &mut C,
     ) {
         let (serving, served) = (executor.serving(), self.flash_time.tenant());
         let mut numbers = Vec::new();
         for Grouped { command, pages, request, tenant, mut lists, .. } in commands.drain(..) {
             executor.serve(request);
-            lists.effects.sort_by_key(|(plane, _)| *plane);
-            numbers.clear();
-            numbers.extend(lists.effects.iter().map(|(_, effect)| *effect));
+            if C::ON {
+                lists.effects.sort_by_key(|(plane, _)| *plane);
+                numbers.clear();
+                numbers.extend(lists.effects.iter().map(|(_, effect)| *effect));
+            }
             let effect = content.handed(command.kind, &numbers);
             self.flash_time.serve(tenant);
             self.charge(&command, executor);

@@ -233,7 +233,9 @@ impl<C: Content> Core<C> {
         }
         let slc =
             self.has_slc && executor.takes_time() && self.count_in_slc((home.unit, written.ppn), written.old);
-        let replaced = written.old.map(|(unit, ppn)| self.at(unit, ppn));
+        // Where a set of dies had the version before is of no use to a command that does not read it.
+        let is_followed = C::ON || left.is_some() || self.superblocks.is_none();
+        let replaced = written.old.filter(|_| is_followed).map(|(unit, ppn)| self.at(unit, ppn));
         let effect = Effect::Programmed { ppn, stale: replaced, stage };
         let (Some(old), Some(crossing)) = (replaced, left) else {
             opens += self.settle_page((unit, ppn));

@@ -7,14 +7,15 @@
 use std::ops::Range;
 
 use super::Core;
+use super::gather::{moved_at_once, moved_together};
 use super::issue::{Made, Part};
 use super::pending::Member;
 use crate::alloc::{Home, Superblocks};
 use crate::content::Content;
 use crate::nand::Executor;
 use crate::op::{
-    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, Ops, PageAt, PageSlice,
-    Purpose, Role,
+    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, PageAt, PageSlice, Purpose,
+    Role,
 };
 use crate::sched::Pages;
 
@@ -47,6 +48,12 @@ impl<C: Content> Core<C> {
             return Some(home.unit);
         }
         Some(self.at(home.unit, self.ftl.lookup(home)?).0)
+    }
+
+    /// True if a page of the host that was written is in the map: of zones those behind their data are not.
+    #[inline]
+    pub(crate) fn is_mapped(&self, lpn: u64) -> bool {
+        !self.alloc.is_zoned() || self.unit_of(lpn).is_some()
     }
 
     /// Units as the translation layer has them.
@@ -350,27 +357,6 @@ impl<C: Content> Core<C> {
         }
         self.flush_set(now_ns, superblocks, set, executor);
     }
-}
-
-/// Operations from the first on that move pages of one set, at least one: one step reads all of these pages, then programs them. So
-/// a page that one of them programs is not moved on by another: that one belongs to the next step.
-fn moved_together(left: &[FlashOp], ops: &Ops) -> usize {
-    let moves = |op: &FlashOp| if let Effect::Moved(range) = &op.effect { ops.moves(range) } else { &[] };
-    let is_programmed = |before: &[FlashOp], from: u32| {
-        before.iter().any(|op| moves(op).iter().any(|(_, programmed)| *programmed == from))
-    };
-    let joins = |(number, op): &(usize, &FlashOp)| {
-        let is_of_first = matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
-        is_of_first && !moves(op).iter().any(|(from, _)| is_programmed(&left[..*number], *from))
-    };
-    left.iter().enumerate().take_while(joins).count().max(1)
-}
-
-/// Operations from the first on that move pages of one set, at least one, where steps of a collection follow each other without a
-/// pause: those of one victim, up to its erase, are made as in a collection at once.
-fn moved_at_once(left: &[FlashOp]) -> usize {
-    let joins = |op: &&FlashOp| matches!(op.effect, Effect::Moved(_)) && op.unit == left[0].unit;
-    left.iter().take_while(joins).count().max(1)
 }
 
 pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {

@@ -303,7 +303,7 @@ impl Ops {
     #[inline]
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         if self.per_page > 1 {
-            self.packed.add(from / self.per_page, to / self.per_page);
+            self.packed.add(from, to, self.per_page);
         }
         if self.follows {
             self.moves.push((from, to));

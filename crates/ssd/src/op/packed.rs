@@ -1,5 +1,7 @@
 //! Pages of flash that a collection reads and programs where it moves mapping units.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -9,18 +11,29 @@ use super::Ops;
 pub(super) struct Packed {
     pub(super) reads: u32,
     pub(super) programs: u32,
-    /// Page read last.
-    pub(super) from: Option<u32>,
-    /// Page programmed last.
-    to: Option<u32>,
+    /// Mapping units of the page read last, and of that programmed last.
+    from: Range<u32>,
+    to: Range<u32>,
 }
 
 impl Packed {
-    /// A mapping unit moves from one page of flash to another.
-    pub(super) fn add(&mut self, from: u32, to: u32) {
-        self.reads += u32::from(self.from.replace(from) != Some(from));
-        self.programs += u32::from(self.to.replace(to) != Some(to));
+    /// A mapping unit moves; so many fill a page of flash.
+    #[inline]
+    pub(super) fn add(&mut self, from: u32, to: u32, per_page: u32) {
+        if !self.from.contains(&from) {
+            self.from = units_of(from / per_page, per_page);
+            self.reads += 1;
+        }
+        if !self.to.contains(&to) {
+            self.to = units_of(to / per_page, per_page);
+            self.programs += 1;
+        }
     }
+}
+
+/// Mapping units of a page of flash.
+fn units_of(page: u32, per_page: u32) -> Range<u32> {
+    page * per_page..(page + 1) * per_page
 }
 
 impl Ops {
@@ -31,7 +44,7 @@ impl Ops {
 
     /// The page of flash with this number was read by the step before, and need not be read for the units moved next.
     pub(crate) fn in_ram(&mut self, page: u32) {
-        self.packed.from = Some(page);
+        self.packed.from = units_of(page, self.per_page);
     }
 
     /// The units moved since the last operation came from so many pages of flash, each read once though units of it went to

@@ -67,6 +67,9 @@ impl Pages {
 
     /// More pages, those of another command that goes with this one.
     pub(crate) fn append(&mut self, other: &Pages) {
+        if other.is_empty() {
+            return;
+        }
         other.runs().for_each(|run| self.add_run(run.unit, run.first, run.last));
         if let Some(from) = other.more.as_ref().and_then(|more| more.source) {
             let more = self.more.get_or_insert_default();

@@ -1,6 +1,6 @@
 //! Page mapping collected at once: a block is freed before the host's page is written, and nothing gets in between.
 
-use super::{Frontier, Ops, PageFtl, Rules, RunError, Unit, VictimView};
+use super::{CowVec, Frontier, Ops, PageFtl, Rules, RunError, Unit, VictimView};
 use crate::op::Work;
 
 impl PageFtl {
@@ -165,6 +165,13 @@ impl PageFtl {
             let mut bits = std::mem::take(&mut state.valid_bits[victim as usize * words + word]);
             let first = victim * pages_per_block + word as u32 * 64;
             moved += bits.count_ones();
+            if bits == 0 {
+                continue;
+            }
+            // The keys of the pages of a word, then those of its valid pages one after the other.
+            let (mut keys, mut valid_keys) = ([0; 64], [0; 64]);
+            let of_word = (pages_per_block - word as u32 * 64).min(64) as usize;
+            state.owner.copy_run(first.into(), &mut keys[..of_word]);
             while bits != 0 {
                 if state.collected.next == pages_per_block {
                     state.open_collected(rules, levels)?;
@@ -174,16 +181,16 @@ impl PageFtl {
                 let Frontier { block, next } = state.collected;
                 let count = bits.count_ones().min(pages_per_block - next);
                 let to = block * pages_per_block + next;
-                for to in to..to + count {
-                    let from = first + bits.trailing_zeros();
+                for (to, valid_key) in (to..).zip(&mut valid_keys[..count as usize]) {
+                    let page = bits.trailing_zeros();
                     bits &= bits - 1;
-                    let key = state.owner.get(from.into());
-                    state.owner.set(to.into(), key);
-                    map.set(key.into(), to);
+                    *valid_key = keys[page as usize];
+                    map.set(CowVec::element(*valid_key).into(), to);
                     if needs_moves {
-                        ops.moved(from, to);
+                        ops.moved(first + page, to);
                     }
                 }
+                state.owner.put_run(to.into(), &valid_keys[..count as usize]);
                 let valid = u128::from(u64::MAX >> (64 - count)) << (next & 63);
                 let word = block as usize * words + (next >> 6) as usize;
                 state.valid_bits[word] |= valid as u64;

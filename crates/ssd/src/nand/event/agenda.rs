@@ -73,11 +73,11 @@ impl Agenda {
     #[inline]
     fn insert_before(&mut self, key: u128) {
         let first = self.first;
-        let before = if self.near[first] > key {
-            0
-        } else {
-            self.near[first..].partition_point(|before| *before < key)
-        };
+        // It has the highest sequence number so far: times alone are compared.
+        let time_ns = (key >> 64) as u64;
+        let is_before = |before: &u128| (*before >> 64) as u64 <= time_ns;
+        let before =
+            if is_before(&self.near[first]) { self.near[first..].partition_point(is_before) } else { 0 };
         if first == 0 {
             return self.near.insert(before, key);
         }

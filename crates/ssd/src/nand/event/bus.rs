@@ -20,7 +20,9 @@ impl<P: Probe> Events<P> {
             self.agenda.set(self.dies.len() as u32 + channel, bus.free_ns);
         }
         bus.waiting.push_back(number);
-        self.grant(channel);
+        if bus.user.is_none() && !bus.announced {
+            self.grant(channel);
+        }
     }
 
     fn grant(&mut self, channel: u32) {

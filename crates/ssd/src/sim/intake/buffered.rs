@@ -208,14 +208,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let per_page = self.core.geometry.units_per_page;
         loop {
             let Some(buffer) = &self.buffer else { return Ok(()) };
-            let ready: Vec<_> = if partial || per_page == 1 {
+            let mut ready: Vec<_> = if partial || per_page == 1 {
                 buffer.ready().collect()
             } else {
                 buffer.ready_pages(per_page)
             };
             let mut started = false;
             let leaving = |(_, slot): &(u32, u32)| buffer.sequence(*slot) < limit;
-            let ready: Vec<_> = ready.into_iter().filter(leaving).collect();
+            ready.retain(leaving);
             for (queue, slot) in ready {
                 started |= self.send(queue, slot, per_page, exclusive)?;
             }
@@ -230,7 +230,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Entries that went with the command of another one are done when that is.
     pub(super) fn note_companions(&mut self) {
-        for (tag, companion) in self.core.take_companions() {
+        for (tag, companion) in self.core.companions() {
             if let Some(buffer) = &mut self.buffer {
                 buffer.entry(tag - ENTRY_TAG).companions.push(companion - ENTRY_TAG);
             }
@@ -284,7 +284,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 next = if sent < per_page { buffer.next_in_page(queue, first) } else { None };
             }
             // Pages behind the data of a zone, which a finish programs, wait for none.
-            if !self.programs.is_empty() && self.core.unit_of(part.lpn).is_some() {
+            if !self.programs.is_empty() && self.core.is_mapped(part.lpn) {
                 self.note_die(slot, unit);
             }
             if A::Probe::ON {
@@ -320,8 +320,8 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// A page of the buffer, and those that went with it, are on flash.
     pub(super) fn leave_buffer(&mut self, slot: u32, parts: Option<Parts>) {
-        let mut leaving = vec![slot];
-        while let Some(slot) = leaving.pop() {
+        let (mut next, mut leaving) = (Some(slot), Vec::new());
+        while let Some(slot) = next {
             let Some(buffer) = &mut self.buffer else { return };
             let entry = buffer.finish(slot);
             if let Some(die) = entry.die {
@@ -330,14 +330,19 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.content.unstage(Stage::Buffer(slot));
             let now = self.array.now_ns();
             self.array.probe().dirty_pages(now, entry.channel, -1);
-            let left = entry
-                .companions
-                .into_iter()
-                .filter(|own| !self.core.is_rebuilding(now, ENTRY_TAG + own, &mut parts.clone()));
-            leaving.extend(left);
+            let companions = entry.companions.into_iter();
+            let left =
+                companions.filter(|own| !self.core.is_rebuilding(now, ENTRY_TAG + own, &mut parts.clone()));
+            if leaving.is_empty() {
+                // In the memory of the companions.
+                leaving = left.collect();
+            } else {
+                leaving.extend(left);
+            }
             for tag in entry.waiters {
                 self.end_command(tag, parts);
             }
+            next = leaving.pop();
         }
     }
 

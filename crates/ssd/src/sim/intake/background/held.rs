@@ -10,13 +10,22 @@ use crate::error::RunError;
 use crate::nand::TimePath;
 use crate::op::{PageSlice, Work};
 use crate::sim::intake::Intake;
+use crate::sim::intake::background::Background;
 use crate::task;
+
+impl Background {
+    /// True if a page of the buffer may have to wait for steps, or steps were made for one.
+    #[inline]
+    fn may_hold(&self) -> bool {
+        !self.begun.is_empty() || self.policies.as_ref().is_some_and(task::Background::collects_ahead)
+    }
+}
 
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// True if a page of the buffer waits: its set of dies makes the steps of a collection first.
     #[inline]
     pub(in crate::sim::intake) fn waits_for_steps(&mut self, part: &PageSlice) -> Result<bool, RunError> {
-        if self.core.has_superblocks() { self.is_held(part) } else { Ok(false) }
+        if self.background.may_hold() && self.core.has_superblocks() { self.is_held(part) } else { Ok(false) }
     }
 
     #[inline(never)]
