@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Setting;
 
 /// Legal values other than the default, for keys that are no choice.
-const VALUES: [(&str, &[&str]); 195] = [
+const VALUES: [(&str, &[&str]); 200] = [
     ("channels", &["4", "3"]),
     ("chips", &["2"]),
     ("dies", &["2"]),
