@@ -1,10 +1,11 @@
 """The function `lifetime`: fast-forward over seeds, and the ends of a drive's life."""
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from flashweir import _native, api
 from flashweir._native import ConfigError
 from flashweir.api import Progress, Workload, as_json, device_name, name_device, simulate
 from flashweir.arguments import check_path, in_python, shown
-from flashweir.endurance import ends, outcome, retiring
+from flashweir.endurance import ends, latency, outcome, retiring
 from flashweir.endurance.aged import aged
 from flashweir.endurance.cells import Rating, rating
 from flashweir.endurance.errors import CODEWORD, Code, Stress, strength_for
@@ -142,16 +143,50 @@ def lifetime(
             left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
             lasting = partial(run, seed=seed, more=keys)
             found = _of_seed(lasting, judge_of, streams, rated=left, tolerance=tolerance, full=full)
-            if not own:
+            if own:
+                drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
+                found = replace(found, spare=retiring.spare(drive, found.written, full=full))
+            if not ages:
                 return found
-            drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
-            return replace(found, spare=retiring.spare(drive, found.written, full=full))
+            wear = outcome.wear_at_end(found, limits_of(found.result), request)
+            lives = _Conditions(partial(run, seed=seed), keys, streams, used, retention_days, daily)
+            return replace(found, ages=_ages(found, lives, wear))
 
         found = [of_seed(seed) for seed in chosen_seeds]
     result = found[0].result
     limits = limits_of(result)
     named = ", ".join(shown(str(one.get("path", one["spec"]))) for one in plan["workloads"])
     return Section(outcome.combined(found, limits, request, raw_bytes(result), named, _name(device), streams.traces))
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """A drive whose cells age: its runs with keys of their own, cycles used, days of its data, and bytes a day."""
+
+    run: "Callable[..., Result]"
+    keys: Mapping[str, object]
+    streams: Streams
+    used: float
+    days: float
+    per_day: float | None
+
+
+def _ages(found: Simulated, of: _Conditions, wear: float) -> latency.Ages | None:
+    """Latencies of a drive at points of its life, up to a mean wear."""
+    drive = latency.Ageing(
+        run=lambda host, more: of.run(_cycles(host / found.written, of.streams), more={**of.keys, **more}),
+        used=of.used,
+        days=of.days,
+        raw=raw_bytes(found.result),
+        seconds=found.course.slope("seconds", math.inf),
+        per_day=of.per_day,
+    )
+    return latency.measured(drive, wear)
+
+
+def _cycles(count: float, streams: Streams) -> float:
+    """So many cycles of the workload, whole ones where it is a recording."""
+    return math.ceil(count) if streams.whole else count
 
 
 def _used(config: Mapping[str, Any], rated: Rating, ecc: str | None) -> float:

@@ -6,12 +6,13 @@ and the differences between blocks as `spread` has them. Bounds of both: `Course
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flashweir.endurance import spread
+from flashweir.endurance.latency import Latencies
 from flashweir.endurance.spread import Array, Spread
 
 # Relative error of sums of shares.
@@ -34,10 +35,7 @@ class Snapshot:
     most: float = 0.0
     seconds: float = 0.0
     flash_reads: float = 0.0
-    reads: float = 0.0
-    read_us: float = 0.0
-    writes: float = 0.0
-    write_us: float = 0.0
+    latencies: Mapping[str, Latencies] = field(default_factory=dict)
     counts: tuple[tuple[float, float], ...] = ()
     blocks: float = 1000.0
 
@@ -87,10 +85,11 @@ class Course:
         found = float((getattr(right, name) - getattr(left, name)) / (right.host - left.host))
         return found * (1 + self.drift) if host > right.host and name in ("mean", "programmed") else found
 
-    def latency_us(self, kind: str, host: float) -> float | None:
-        """Mean latency of reads or writes there; None where there are none."""
-        count = self.slope(f"{kind}s", host)
-        return self.slope(f"{kind}_us", host) / count if count > 0 else None
+    def latencies(self, kind: str, host: float) -> Latencies:
+        """Latencies of the reads or writes of the piece there."""
+        left, right = self._around(host)
+        none = Latencies()
+        return right.latencies.get(kind, none) - left.latencies.get(kind, none)
 
     def most(self, host: float) -> float:
         """Erases of the most erased block."""

@@ -10,6 +10,7 @@ from flashweir.endurance.bounds import Bound, bound
 from flashweir.endurance.course import Course
 from flashweir.endurance.ends import FIRST_BLOCK, NAMES, Ends, Limits
 from flashweir.endurance.errors import ACTIVATION_EV, UBER
+from flashweir.endurance.latency import FIELDS, KINDS
 from flashweir.endurance.retiring import Spare
 from flashweir.endurance.running import Simulated
 
@@ -119,6 +120,11 @@ def _horizon(request: Request, years_a_byte: float) -> float:
     return request.years / years_a_byte if years_a_byte > 0 else float("inf")
 
 
+def wear_at_end(run: Simulated, limits: Limits, request: Request) -> float:
+    """Mean erases of a block at the end of life."""
+    return run.course.at("mean", judged(run.course, limits, request, run.spare).best)
+
+
 def _years_a_byte(course: Course, request: Request) -> float:
     """Years for each byte written: as asked, or those of a steady piece. What came before is as short as new drives."""
     if request.per_day is not None:
@@ -181,11 +187,24 @@ def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str
                 "spare_share": _mean_known(
                     [ends.spare_share(one.run.course, limits, at, one.run.spare) for one in lives]
                 ),
-                "read_us": _mean_known([one.latency_us("read", after) for one in courses]),
-                "write_us": _mean_known([one.latency_us("write", after) for one in courses]),
+                **_latencies(lives, at, after),
             }
         )
     return points
+
+
+def _latencies(lives: Sequence[_Life], at: float, after: float) -> dict[str, float | None]:
+    """Latencies at a point of the curve: of the piece there, or of the drive with cells of that age."""
+    found: dict[str, float | None] = {}
+    for kind in KINDS:
+        numbers = [
+            one.run.course.latencies(kind, after).numbers()
+            if one.run.ages is None
+            else one.run.ages.at(one.run.course.at("mean", at), kind)
+            for one in lives
+        ]
+        found |= {f"{kind}_{name}": _mean_known([one[name] for one in numbers]) for name in FIELDS}
+    return found
 
 
 def _checked(lives: Sequence[_Life], request: Request) -> dict[str, Any]:

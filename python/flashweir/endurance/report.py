@@ -24,7 +24,11 @@ _ROWS: dict[str, tuple[str, Callable[[float], str]]] = {
     "wear_max": ("erases of the most erased block", "{:,.0f}".format),
     "spare_share": ("spare blocks left", "{:.1%}".format),
     "read_us": ("mean read latency", duration),
+    "read_p99_us": ("99th percentile of reads", duration),
+    "read_p999_us": ("99.9th percentile of reads", duration),
     "write_us": ("mean write latency", duration),
+    "write_p99_us": ("99th percentile of writes", duration),
+    "write_p999_us": ("99.9th percentile of writes", duration),
 }
 
 
@@ -45,9 +49,13 @@ def sections(found: Json) -> list[Section]:
     if found["spare_blocks"] > 0:
         title = "Spare blocks left"
         more.append(Figure(_plot(found, "spare", title, "share of the spare blocks", {"spare_share": "spare"})))
-    names = {"read_us": "reads", "write_us": "writes"}
-    there = {name: said for name, said in names.items() if found["curve"][0][name] is not None}
-    more.append(Figure(_plot(found, "latency", "Mean latency over life", "latency (us)", there)))
+    names = {"us": "mean", "p99_us": "p99", "p999_us": "p99.9"}
+    for kind, of_kind in (("read", "reads"), ("write", "writes")):
+        if found["curve"][0][f"{kind}_us"] is not None:
+            there = {f"{kind}_{name}": said for name, said in names.items()}
+            more.append(
+                Figure(_plot(found, f"{kind}-latency", f"Latency of {of_kind} over life", "latency (us)", there))
+            )
     rows: list[list[Content]] = [
         [title, *(Cell(text(point[name]), point[name]) for point in found["curve"][::10])]
         for name, (title, text) in _ROWS.items()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from flashweir._native import ConfigError
 from flashweir.endurance.bounds import Bound
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
+from flashweir.endurance.latency import KINDS, WRITES, Ages, latencies
 from flashweir.result import Result
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ _PIECES = 3
 _NEAR = 1.02
 # Cycles of a short life that the first stretch has a part of.
 _SHORT = 30.0
-
-# Operations that write.
-WRITES = ("write", "append")
 
 Run = Callable[[float], Result]
 Judge = Callable[[Course], Bound]
@@ -54,7 +52,7 @@ class Simulated:
     """The course of one seed, whether it became steady, and the check of its last piece.
 
     `written` are the bytes that the host writes in a cycle of the workload; `spare` is that of a drive which retires
-    its blocks itself.
+    its blocks itself; `ages` are the latencies of a drive whose cells age.
     """
 
     course: Course
@@ -63,6 +61,7 @@ class Simulated:
     result: Result
     written: float
     spare: "Spare | None" = None
+    ages: Ages | None = None
 
 
 def simulated(
@@ -167,11 +166,6 @@ def snapshot(result: Result) -> Snapshot:
     programmed = float(result["flash.programs"] * page)
     # Blocks in SLC mode are erased before as many pages are programmed: there is none then.
     pending = min(max(0.0, programmed / raw_bytes(result) - wear.mean), 1.0)
-    totals: dict[str, float] = {}
-    for name, operations in (("read", ("read",)), ("write", WRITES)):
-        of_each = [result.latency_us[one] for one in operations if one in result.latency_us]
-        totals[f"{name}s"] = float(sum(one["count"] or 0 for one in of_each))
-        totals[f"{name}_us"] = sum((one["count"] or 0) * (one["mean"] or 0.0) for one in of_each)
     return Snapshot(
         host=host,
         programmed=programmed,
@@ -181,7 +175,7 @@ def snapshot(result: Result) -> Snapshot:
         blocks=_alone(result),
         seconds=float(result.simulated_s),
         flash_reads=float(result["flash.reads"]),
-        **totals,
+        latencies={name: latencies(result, operations) for name, operations in KINDS.items()},
     )
 
 

@@ -24,7 +24,8 @@ RANDOM = "random:span=32MiB,size=4KiB,count=5000,write=0.8"
 HOT = "hotcold:span=32MiB,size=4KiB,count=5000,hot_share=0.1,hot_writes=0.9"
 KEYS = {"years", "ended_by", "tbw_bytes", "tbw_low", "tbw_high", "dwpd", "write_amplification", "rated_cycles",
         "raw_bytes", "curve", "ends", "seeds", "simulated_share"}  # fmt: skip
-POINT = {"years", "host_bytes", "write_amplification", "wear_mean", "wear_max", "spare_share", "read_us", "write_us"}
+POINT = {"years", "host_bytes", "write_amplification", "wear_mean", "wear_max", "spare_share",
+         *(f"{kind}_{name}" for kind in ("read", "write") for name in ("us", "p99_us", "p999_us"))}  # fmt: skip
 SET = [f"--set={key}={value}" for key, value in DRIVE.items()]
 
 
@@ -195,7 +196,12 @@ def test_the_summary_and_the_page_begin_with_the_finding(tmp_path: Path) -> None
     assert run.out.startswith("The drive takes ")
     assert "rated cycles" in run.out.splitlines()[0]
     text = path.read_text("utf-8")
-    for title in ("Erases of a block", "Write amplification over life", "Spare blocks left", "Mean latency over life"):
+    for title in (
+        "Erases of a block",
+        "Write amplification over life",
+        "Spare blocks left",
+        "Latency of writes over life",
+    ):
         assert title in text
     table = text[text.index("Points of the curve</p>") :]
     for row in ("written by the host", "erases of the most erased block", "spare blocks left", "mean write latency"):
