@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cmaes import CMA
+from cmaes import CMA  # type: ignore[import-untyped]
 
 from flashweir.fitting import evaluation, held, measurements, space, trials
 from flashweir.fitting.trials import Evaluated

@@ -26,7 +26,7 @@ const NOT_DRAWN: [(&str, &str); 8] = [
 ];
 
 /// Values of keys that neither list them nor have a small range, or that make a drive too large for a test.
-const VALUES: [(&str, &[&str]); 100] = [
+const VALUES: [(&str, &[&str]); 102] = [
     ("channels", &["1", "2", "3", "4"]),
     ("chips", &["1", "2"]),
     ("dies", &["1", "2"]),
