@@ -27,9 +27,8 @@ def model(rates: list[float], highest: float, outstanding: float, longest_s: flo
 def test_a_phase_of_known_length_gives_known_times() -> None:
     drive = DRIVE | {held.RESERVE: 1e6 * 4096}
     mean, p50, p99, _ = model([1000], 2000, 100).times([drive])[0, 0] / 1e3
-    # At half of the highest rate 1 - 0.2 / 2 of it enters, 900 a second, for 454.5 s, in which 2 x (2000 - 900) a
-    # second refill a million. 45,450 more arrive, and enter with others at 2,000 a second in 45.45 s. The rest enters
-    # at once.
+    # At half of the highest rate 1 - 0.2 / 2 of it enters, 900 a second, for 454.5 s: 2 x (2000 - 900) a second are
+    # erased, up to a million. 45,450 more come, and enter with others at 2,000 a second in 45.45 s. The rest: at once.
     held_back, late = 900 * 454.5, 2000 * 45.45
     assert mean == pytest.approx((held_back * 100 / 0.9 + late * 100 / 2) / (held_back + 1e6), rel=0.03)
     assert p50 == 0

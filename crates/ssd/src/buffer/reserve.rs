@@ -65,6 +65,10 @@ pub(super) struct Filling {
     at_ns: u64,
     /// Bytes a second that enter during a refill; 0 while there is none.
     held_rate: u64,
+    /// True from the end of a refill until no write waits: those that do enter at `rate`, not all at once.
+    drains: bool,
+    /// From when on the next write enters, ns.
+    ready_ns: u64,
     /// Begin of the mean, ns, and bytes that entered since.
     since_ns: u64,
     bytes: u64,
@@ -83,6 +87,8 @@ impl Filling {
             left: full,
             at_ns: 0,
             held_rate: 0,
+            drains: false,
+            ready_ns: 0,
             since_ns: 0,
             bytes: 0,
         }
@@ -95,8 +101,7 @@ impl Filling {
         if self.held_rate > 0 {
             self.left = self.left.saturating_add(passed.saturating_mul(self.refill()));
             if self.left >= self.full {
-                self.left = self.full;
-                self.held_rate = 0;
+                (self.left, self.held_rate, self.drains) = (self.full, 0, true);
             }
         } else {
             self.left =
@@ -106,6 +111,7 @@ impl Filling {
                 (self.left, self.since_ns, self.bytes) = (self.full, now_ns, 0);
             }
         }
+        self.drains &= now_ns <= self.ready_ns;
         self.bytes = self.bytes.saturating_add(bytes);
         let factor =
             if self.held_rate > 0 { i128::from(self.factor_ppm) * (BYTE / i128::from(PARTS)) } else { BYTE };
@@ -114,7 +120,9 @@ impl Filling {
             self.held_rate = self.paced(now_ns);
             (self.since_ns, self.bytes) = (now_ns, 0);
         }
-        self.wait_ns(bytes)
+        let wait_ns = self.wait_ns(bytes);
+        self.ready_ns = now_ns.saturating_add(wait_ns);
+        wait_ns
     }
 
     /// Parts that are erased each ns of a refill, while nothing enters.
@@ -135,10 +143,11 @@ impl Filling {
 
     /// A write is held back no longer than the rest of the refill takes.
     fn wait_ns(&self, bytes: u64) -> u64 {
+        let at = |rate: u64| (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate));
         if self.held_rate == 0 {
-            return 0;
+            return if self.drains { u64::try_from(at(self.rate)).unwrap_or(u64::MAX) } else { 0 };
         }
-        let own = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(self.held_rate));
+        let own = at(self.held_rate);
         let missing = u128::try_from(self.full - self.left).unwrap_or(0);
         let rest = missing.div_ceil(u128::try_from(self.refill()).unwrap_or(1).max(1));
         u64::try_from(own.min(rest)).unwrap_or(u64::MAX)
@@ -172,10 +181,14 @@ mod tests {
         let mut held = filling(Reserve { refill_left: 1.0, hold_share: 0.1, ..Reserve::default() });
         // Ten pages in 18 ms are 5/9 of the highest rate. Of that enters 1 - 0.9 x 4/9, a page each 3 ms, in which six pages are
         // erased for the two that it costs. The six that are then missing take 3 ms.
-        let found = waits(&mut held, 12, 0, 2_000_000);
+        let found = waits(&mut held, 13, 0, 2_000_000);
         assert_eq!(&found[..9], [0; 9]);
         assert!(found[9..11].iter().all(|wait| wait.abs_diff(3_000_000) < 10), "{found:?}");
-        assert_eq!(found[11], 0, "the refill has ended");
+        assert_eq!(
+            found[11..],
+            [1_000_000, 0],
+            "the refill has ended: at the highest rate, until no write waits"
+        );
     }
 
     #[test]
@@ -192,7 +205,7 @@ mod tests {
         // A write, a long pause, and a burst: the mean rate would hold each write back for minutes.
         held.entered(0, PAGE);
         let found = waits(&mut held, 10, 3_600_000_000_000, 0);
-        assert_eq!(&found[8..], [10_000_000, 0], "ten pages at 1,000 a second");
+        assert_eq!(&found[8..], [10_000_000, 1_000_000], "ten pages at 1,000 a second");
     }
 
     #[test]
