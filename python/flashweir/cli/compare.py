@@ -81,6 +81,7 @@ def compare(
     """Compare policies on the same workloads."""
     shared = {name: options.pop(name) for name in options_of(compared) if name in options}
     baseline, latency = shared.pop("baseline", None), shared.pop("latency", None)
+    of_life = {name: shared.pop(name, None) for name in ("metric", "cycles", "price", "per_day")}
     output = shared.pop("directory", None)
     check_folder("-o", output)
     lists = {"ftl": ftl, "planner": planner, "units": units, "buffer": buffer, "throttle": throttle}
@@ -89,7 +90,7 @@ def compare(
         raise ConfigError("--resume goes with -o DIR, the directory to go on with")
     if matrix is not None:
         others = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
-                  "baseline": baseline, "latency": latency, "WORKLOAD": workloads}  # fmt: skip
+                  "baseline": baseline, "latency": latency, **of_life, "WORKLOAD": workloads}  # fmt: skip
         if given := next((name for name, value in others.items() if value), None):
             said = given if given == "WORKLOAD" else f"--{given.replace('_', '-')}"
             raise ConfigError(f"--matrix {matrix}: goes without {said}: the file says what to run")
@@ -101,13 +102,13 @@ def compare(
     check_outputs(outputs, [device, *(named(one)[1] for one in workloads)], force=force)
     if all(name.endswith(".json") for name in workloads):
         without = {**lists, **options, "policies": policies, "device": device, "set": settings, "seeds": seeds,
-                   "latency": latency, "threads": shared.get("threads"),
+                   "latency": latency, **of_life, "threads": shared.get("threads"),
                    "memory": shared.get("memory_bytes")}  # fmt: skip
         places = {"output": output, "markdown": markdown}
         _results(workloads, {**without, **places}, baseline, json_to, html)
         return
     from flashweir.policies.api import planned
-    from flashweir.policies.setup import SEEDS
+    from flashweir.policies.setup import SEEDS, life_of
 
     spec = planned(
         workloads,
@@ -118,7 +119,7 @@ def compare(
         seeds=seeds or SEEDS,
         baseline=baseline,
         latency=latency or "write",
-        options=options,
+        options={**options, **life_of(**of_life)},
     )
     from flashweir.sweeps import sweep
 

@@ -44,6 +44,8 @@ BLOCK_MARGIN = 1.25
 # Conditions of the data that is read, and those that a default code is made for.
 DAYS, CELSIUS = 30.0, 30.0
 _PROBED = 2000
+# Horizon beyond which drive writes a day say nothing.
+_MAX_YEARS = 10_000.0
 
 
 @declared
@@ -325,6 +327,8 @@ def _check_numbers(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None and not (_is_number(value) and float(str(value)) > 0):
             raise ConfigError(f"{name} {value}: expected a number above 0")
+    if float(str(given["years"])) > _MAX_YEARS:
+        raise ConfigError(f"years {given['years']}: expected at most {_MAX_YEARS:,.0f}")
 
 
 def _size(given: str | float, name: str) -> float:

@@ -9,7 +9,7 @@ from flashweir.options import compare as option
 from flashweir.options import many
 from flashweir.options.option import checked, declared
 from flashweir.policies.grammar import CROSSED, crossed, read
-from flashweir.policies.setup import SEEDS, check_workloads, spec_of
+from flashweir.policies.setup import SEEDS, check_workloads, life_of, spec_of
 from flashweir.policies.workloads import by_name, check_files
 from flashweir.sweeps import Progress, sweep
 from flashweir.sweeps.spec import SweepSpec
@@ -37,6 +37,10 @@ def compare(
     seeds: object = SEEDS,
     baseline: option.Baseline = None,
     latency: option.Latency = "write",
+    metric: option.Metric = None,
+    cycles: option.Cycles = None,
+    price: option.Price = None,
+    per_day: option.PerDay = None,
     directory: option.Directory = None,
     resume: many.Resume = False,
     force: bool = False,
@@ -83,7 +87,7 @@ def compare(
         seeds=seeds,
         baseline=baseline,
         latency=latency,
-        options=options,
+        options={**options, **life_of(metric, cycles, price, per_day)},
     )
     return sweep(
         spec, directory, resume=resume, force=force, threads=threads, memory_bytes=memory_bytes, progress=progress

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flashweir import statistics
 from flashweir.policies.setup import AXIS, OPERATIONS, QUANTILES, metrics, objectives
 from flashweir.statistics.verdict import decimals, judgement
+from flashweir.sweeps.life import NAMES as LIFE
 from flashweir.sweeps.rows import shown_metrics
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 # From here on a change in per cent has no decimals.
 _LARGE = 100
 QUANTILES_SAID = "Latency quantiles are of all requests of all seeds, their changes of the seeds' quantiles."
+# Headings of metrics whose names are none.
+_LABELS = {"iops": "IOPS", "tbw": "TBW, TB", "years": "life, years", "cost_per_tbw": "cost of a TB written"}
 # Fields of a comparison's row in the JSON.
 _KEPT = ("n", "difference", "low", "high", "relative", "relative_low", "relative_high", "p_holm", "significant",
          "verdict")  # fmt: skip
@@ -44,11 +47,12 @@ class Outcome:
     operation: str
     baseline: str
     entries: Sequence[Entry]
+    life: Sequence[str] = ()
 
     @property
     def metrics(self) -> list[str]:
         """Those that have a value."""
-        wanted = metrics(self.operation)
+        wanted = [*metrics(self.operation), *self.life]
         return [name for name in wanted if any(entry.values[name][0] is not None for entry in self.entries)]
 
     @property
@@ -65,6 +69,7 @@ def outcomes(frame: "SweepFrame") -> list[Outcome]:
     wanted = list(dict.fromkeys([*shown_metrics(frame, meta), *_there(frame, operations.values())]))
     summary = frame.summary(wanted)
     compared = frame.compare(AXIS, wanted).to_dicts() if summary.height else []
+    life = [name for name in LIFE if name in (meta.get("derived") or ())]
     found = []
     for workload, operation in operations.items():
         rows = summary.filter(summary["workload"] == workload) if several else summary
@@ -76,8 +81,9 @@ def outcomes(frame: "SweepFrame") -> list[Outcome]:
         there = [name for name in objectives(operation) if name in rows.columns and rows[name].drop_nulls().len()]
         aims = {name: way for name, way in objectives(operation).items() if name in there}
         front = statistics.pareto(rows, aims)[AXIS].to_list() if aims else []
-        entries = [_entry(row, operation, changes.get(row[AXIS], {}), front) for row in rows.iter_rows(named=True)]
-        found.append(Outcome(str(workload), operation, str(meta["baseline"]), entries))
+        names = [*metrics(operation), *life]
+        entries = [_entry(row, names, changes.get(row[AXIS], {}), front) for row in rows.iter_rows(named=True)]
+        found.append(Outcome(str(workload), operation, str(meta["baseline"]), entries, life))
     return found
 
 
@@ -97,8 +103,8 @@ def _there(frame: "SweepFrame", operations: Iterable[str]) -> Iterator[str]:
         yield from (name for name in metrics(operation) if name in frame.columns and frame[name].drop_nulls().len())
 
 
-def _entry(row: Mapping[str, Any], operation: str, changes: Mapping[str, Any], front: Sequence[str]) -> Entry:
-    values = {name: (row.get(name), row.get(f"{name} low"), row.get(f"{name} high")) for name in metrics(operation)}
+def _entry(row: Mapping[str, Any], names: Sequence[str], changes: Mapping[str, Any], front: Sequence[str]) -> Entry:
+    values = {name: (row.get(name), row.get(f"{name} low"), row.get(f"{name} high")) for name in names}
     return Entry(row[AXIS], row["runs"], row["failed"], values, changes, row[AXIS] in front)
 
 
@@ -135,8 +141,8 @@ def percent(relative: float | None, row: Mapping[str, Any] | None = None) -> str
 
 def label(metric: str) -> str:
     """A metric's heading, with its unit."""
-    if metric == "iops":
-        return "IOPS"
+    if metric in _LABELS:
+        return _LABELS[metric]
     head, _, name = metric.rpartition(".")
     if name not in QUANTILES:
         return metric.replace("_", " ")

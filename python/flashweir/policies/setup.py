@@ -13,6 +13,7 @@ from flashweir.fio.resolving import draws as drawn
 from flashweir.policies.grammar import Policies, completed
 from flashweir.settings import flat
 from flashweir.sweeps.axes import Axis
+from flashweir.sweeps.life import LEFT_OUT
 from flashweir.sweeps.points import runs
 from flashweir.sweeps.spec import PROBE, SweepSpec, load
 
@@ -33,6 +34,22 @@ def metrics(operation: str) -> list[str]:
 def objectives(operation: str) -> dict[str, Any]:
     """Objectives of the Pareto front."""
     return {"iops": "max", f"latency_us.{operation}.p999": "min", "write_amplification": "min"}
+
+
+def life_of(metric: object, cycles: object, price: object, per_day: object) -> dict[str, Any]:
+    """The key `life` of a spec, of options of a comparison; empty without any.
+
+    Raises:
+        ConfigError: options without `cycles`.
+    """
+    given = {"price": price, "per_day": per_day, "metrics": metric.split(",") if isinstance(metric, str) else metric}
+    life = {name: value for name, value in given.items() if value is not None}
+    if cycles is None:
+        if life:
+            option = next(iter(life)).replace("metrics", "metric")
+            raise ConfigError(f"{option} {given.get(option, metric)}: needs cycles, the rated cycles of a block")
+        return {}
+    return {"life": {"cycles": cycles, **life}}
 
 
 def spec_of(
@@ -78,6 +95,7 @@ def spec_of(
         others = f" ({len(refused) - 1} more make none either)" if len(refused) > 1 else ""
         raise ConfigError(f"policy {name}: {reason}{others}")
     once, notes = _seedless(replace(spec, groups=_kept(spec, kept)))
+    notes += [LEFT_OUT] if "life" in more else []
     table |= {"axes": {AXIS: kept}, "baseline": next(iter(kept)) if baseline is None else baseline, "once": once}
     about = {"policies": {name: dict(settings) for name, settings in kept.items()}, "refused": refused, "notes": notes}
     return replace(load(table, folder), about=about)

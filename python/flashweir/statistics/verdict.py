@@ -19,6 +19,7 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
     "flash.gc.erases": "lower",
     "time_share.gc": "lower",
     "tbw": "higher",
+    "years": "higher",
     "life_years": "higher",
     "cost_per_tbw": "lower",
     "wear.mean": "lower",

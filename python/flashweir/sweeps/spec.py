@@ -14,6 +14,7 @@ from flashweir._native import ConfigError
 from flashweir.importing.device import converted, note
 from flashweir.names import hint
 from flashweir.settings import flat
+from flashweir.sweeps import life
 from flashweir.sweeps.axes import Axis, Label, axis
 from flashweir.sweeps.derived import Expression
 from flashweir.sweeps.include import read_toml, with_included
@@ -22,8 +23,8 @@ from flashweir.sweeps.options import RUN_OPTIONS, read_options, read_seeds
 from flashweir.sweeps.recorded import TracesMissingError, require
 from flashweir.tenants import file_of, place, tenant, texts
 
-KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "derived", "metrics",
-        "compare", "baseline", *RUN_OPTIONS, "traces")  # fmt: skip
+KEYS = ("name", "workloads", "device", "set", "set_for", "axes", "only", "zip", "seeds", "once", "life", "derived",
+        "metrics", "compare", "baseline", *RUN_OPTIONS, "traces")  # fmt: skip
 # Columns that every sweep has: no axis and no derived column may have their names.
 RESERVED = ("key", "point", "seed", "workload", "error", "result")
 # Columns of summaries and comparisons.
@@ -144,7 +145,8 @@ def _read(table: dict[str, Any], name: str, folder: Path) -> SweepSpec:
     settings = flat(_table(table, "set"))
     set_for = _set_for(_table(table, "set_for"), workloads)
     placeholders = _check_names(axes, settings, workloads)
-    derived = {str(key): Expression(str(key), text) for key, text in _table(table, "derived").items()}
+    texts_of = {**life.columns(_table(table, "life")), **_table(table, "derived")}
+    derived = {str(key): Expression(str(key), text) for key, text in texts_of.items()}
     for column in derived:
         if column in axes or _is_taken(column):
             raise ConfigError(f"derived.{column}: that is a column already: expected another name")

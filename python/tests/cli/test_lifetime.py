@@ -221,6 +221,7 @@ def refused_here(*args: str) -> str:
     [
         (["--cell", "xlc"], "expected slc, mlc, tlc, qlc"),
         (["--years", "0"], "years 0.0: expected a number above 0"),
+        (["--years", "1e308"], "expected at most 10,000"),
         (["--temperature", "400"], "expected degrees Celsius"),
         (["--ecc", "many"], "expected bits"),
         (["--per-day", "fast"], "expected a size"),
