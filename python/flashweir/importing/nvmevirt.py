@@ -106,13 +106,11 @@ def _geometry(source: Source, memory: int) -> None:
     else:
         source.none("ONESHOT_PAGE_SIZE", f"a program of {oneshot // page} pages: waits for programs of several pages")
     ratio = source.number("OP_AREA_PERCENT", 0, 100)
-    # All blocks count there: physical / logical is 1 + the ratio, rounded down to a percent. 1.07 is 107 / 100.
-    whole = int((1 + (ratio or 0.07)) * 100) / 100
-    spare = {"op_raw": round(1 - 1 / whole, 5)}
     if ratio:
-        source.same("OP_AREA_PERCENT", spare, "a share of logical, of all blocks")
+        # Rounded down to a percent there: 1.07 is 107 / 100.
+        source.same("OP_AREA_PERCENT", {"op_ratio": ratio}, "a share of logical")
     else:
-        source.part("OP_AREA_PERCENT", spare, "0, as of zones; a conventional drive needs some")
+        source.part("OP_AREA_PERCENT", {"op_ratio": 0.07}, "0, as of zones; a conventional drive needs some")
 
 
 def _times(source: Source, macros: dict[str, str]) -> None:

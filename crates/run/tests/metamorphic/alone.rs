@@ -298,8 +298,8 @@ fn every_key_acts_where_it_can() {
             } else {
                 (base.clone(), before.clone())
             };
-            if setting == ("alloc.kind", "hybrid") {
-                // It needs tenants: tests of these have them.
+            if setting == ("alloc.kind", "hybrid") || setting == ("buffer.backpressure", "reserve") {
+                // One needs tenants: tests of these have them. The other's reserve outlasts the workload: its keys have a smaller one.
                 continue;
             }
             let after = result(&over(&base, &[setting]), workload);

@@ -20,7 +20,7 @@ const AGES: Setting<'static> = ("ageing.kind", "power-law");
 const FOGGY: Setting<'static> = ("nand.programs", "foggy-fine");
 
 /// Settings without effect, one for each entry of their table, in its order.
-const WITHOUT_EFFECT: [&[Setting<'static>]; 110] = [
+const WITHOUT_EFFECT: [&[Setting<'static>]; 111] = [
     &[ZONES, ("ftl.host", "none"), ("ftl.separate", "handles")],
     &[ZONES, ("ftl.handles", "2")],
     &[ZONES, ("ftl.finish", "mark")],
@@ -56,6 +56,7 @@ const WITHOUT_EFFECT: [&[Setting<'static>]; 110] = [
     &[("ftl.open_time", "50ms")],
     &[("ftl.classifier_file", "own.py:f")],
     &[AHEAD, STEP, ("buffer.bytes", "32KiB")],
+    &[("gc.planner", "super-data-block")],
     &[("gc.planner", "selective-filling")],
     &[("gc.planner", "selective-filling"), ("ftl.kind", "fast"), ("gc.throttle", "2")],
     &[FOGGY, ("nand.cell", "mlc"), ("timing.program", "1ms,2ms"), ("gc.copyback", "1")],
