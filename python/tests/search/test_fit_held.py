@@ -120,9 +120,9 @@ def test_a_simulated_drive_holds_writes_as_the_model_says() -> None:
     del plain["spread of timing.program"]
     plain |= {"chips": 8, "op_ratio": 0.5, "timing.program": [150_000, 150_000, 150_000]}
     search = held.Held(one, {})
-    drive = {held.RESERVE: 8e6, held.LEFT: 2.0, held.ALWAYS: 4e7, held.SHARE: 0.85}
+    drive = {held.RESERVE: 4e7, held.LEFT: 2.0, held.ALWAYS: 4e7, held.SHARE: 0.5}
     settings = search.settings(tuple(key.place(drive[key.name]) for key in space.held()), plain)
-    effort = load.Effort(samples=4000, requests=80_000)
+    effort = load.Effort(samples=4000, requests=150_000)
     without = evaluation.predict(evaluation.Candidate(None, plain), points, None, effort, 1)
     found = evaluation.predict(evaluation.Candidate(None, settings), points, None, effort, 1)
     said = replace(one, points=points).predict(one.times([drive])[0], without)
