@@ -335,10 +335,7 @@ class Group(Section):
 
     written_pages: Annotated[int, Field("pages written to it", "pages")]
     relocated_pages: Annotated[int, Field("pages relocated out of it", "pages")]
-    erased_blocks: Annotated[
-        int,
-        Field("blocks of it erased; superblocks with `alloc.kind=superblock`, each several `flash.erases`", "blocks"),
-    ]
+    erased_blocks: Annotated[int, Field("blocks of it erased; whole superblocks where there are some", "blocks")]
     mean_life_pages: Annotated[
         float | None, Field("mean life of these, in pages that the host wrote; null without any", "pages")
     ]

@@ -117,8 +117,12 @@ def test_dragging_zooms_and_a_double_click_resets(page: Page, files: dict[str, P
     assert before[0] < after[0] < after[1] < before[1]
     zoomed = page.evaluate(f"{plot(name)}.layout.yaxis.tickmode")
     assert (marks, zoomed) == ("array", "auto"), "marks for the whole of a log axis do not suit a part"
-    page.mouse.dblclick(left, y)
-    wait(page, f"{plot(name)}._fullLayout.xaxis.range[0] === {before[0]}")
+    for _ in range(20):
+        # With all cores busy its clicks may lie too far apart to be a double one.
+        page.mouse.dblclick(left, y)
+        page.wait_for_timeout(1000)
+        if axis_range(page, name) == before:
+            break
     assert axis_range(page, name) == before
     wait(page, f"{plot(name)}.layout.yaxis.tickmode === 'array'")
 

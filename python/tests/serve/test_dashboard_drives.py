@@ -223,6 +223,6 @@ def test_a_watched_drive_is_saved_as_one_that_is_not(tmp_path: Path) -> None:
                 if settings is None:
                     assert client.ask(READ, PAGE, PAGE) == (0, b"a" * PAGE)
                 assert client.ask(WRITE, PAGE, b"a" * PAGE) == (0, b"")
-            live.control("save", {"path": str(tmp_path / "saved")})
+            live.control("save", {"path": str(tmp_path / "saved"), "force": True})
     with flashweir.serve(tmp_path / "saved", dashboard="127.0.0.1:0", **options) as live:  # type: ignore[arg-type]
         assert live.control("sample")["dies"]["work"][0] == "read"

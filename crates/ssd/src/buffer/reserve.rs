@@ -15,6 +15,7 @@ use crate::quantity::{Bytes, round_to_u64};
 /// A reserve, and its refill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[expect(clippy::struct_field_names, reason = "fields are keys of the buffer: buffer.reserve")]
 pub struct Reserve {
     /// Erased bytes that writes use up at once before they are held back, until there are as many again.
     #[schemars(range(min = 1))]
@@ -160,8 +161,12 @@ mod tests {
 
     const PAGE: u64 = 4096;
 
-    fn filling(config: Reserve) -> Filling {
-        Filling::new(&Reserve { reserve: Bytes(10 * PAGE), refill_rate: Bytes(PAGE * 1000), ..config })
+    fn filling(config: &Reserve) -> Filling {
+        Filling::new(&Reserve {
+            reserve: Bytes(10 * PAGE),
+            refill_rate: Bytes(PAGE * 1000),
+            ..config.clone()
+        })
     }
 
     /// Waits after writes of a page that come each `gap_ns`, or later where they are held back.
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_used_up_reserve_holds_writes_to_a_share_of_their_rate() {
-        let mut held = filling(Reserve { refill_left: 1.0, hold_share: 0.1, ..Reserve::default() });
+        let mut held = filling(&Reserve { refill_left: 1.0, hold_share: 0.1, ..Reserve::default() });
         // Ten pages in 18 ms are 5/9 of the highest rate. Of that enters 1 - 0.9 x 4/9, a page each 3 ms, in which six pages are
         // erased for the two that it costs. The six that are then missing take 3 ms.
         let found = waits(&mut held, 13, 0, 2_000_000);
@@ -193,7 +198,7 @@ mod tests {
 
     #[test]
     fn writes_as_fast_as_the_refill_stay_held_back() {
-        let mut held = filling(Reserve { hold_share: 1.0, ..Reserve::default() });
+        let mut held = filling(&Reserve { hold_share: 1.0, ..Reserve::default() });
         let found = waits(&mut held, 1000, 0, 1000);
         assert_eq!(&found[..9], [0; 9]);
         assert!(found[9..].iter().all(|&wait| wait == 1_000_000), "at the rate of the refill");
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     fn no_write_waits_longer_than_the_refill() {
-        let mut held = filling(Reserve { refill_left: 0.0, ..Reserve::default() });
+        let mut held = filling(&Reserve { refill_left: 0.0, ..Reserve::default() });
         // A write, a long pause, and a burst: the mean rate would hold each write back for minutes.
         held.entered(0, PAGE);
         let found = waits(&mut held, 10, 3_600_000_000_000, 0);
@@ -211,8 +216,8 @@ mod tests {
     #[test]
     fn what_is_erased_all_the_time_keeps_slow_writes_from_being_held_back() {
         let config = Reserve { refill_always: Bytes(PAGE * 500), ..Reserve::default() };
-        assert_eq!(waits(&mut filling(config.clone()), 200, 0, 2_000_000), [0; 200]);
-        let mut held = filling(config);
+        assert_eq!(waits(&mut filling(&config), 200, 0, 2_000_000), [0; 200]);
+        let mut held = filling(&config);
         let found = waits(&mut held, 40, 0, 1_000_000);
         assert_eq!(found.iter().position(|&wait| wait > 0), Some(18), "half of each page is missing");
     }

@@ -2,11 +2,12 @@
 
 use super::Core;
 use super::pending::Member;
-use super::superblocks::{command_of, op_of};
 use crate::alloc::Superblocks;
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{Command, CommandKind, Effect, FlashOp, Link, Ops, PageAt, Purpose, Role};
+use crate::op::{
+    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, Ops, PageAt, Purpose, Role,
+};
 use crate::sched::Pages;
 
 /// Work of a unit in one operation of its set.
@@ -260,6 +261,29 @@ impl Span {
     }
 }
 
+/// An operation on whole pages of a unit.
+pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {
+    FlashOp { unit, pages, reads: 0, kind, purpose, opens: 0, crossing: Crossing::WHOLE, slc: false, effect }
+}
+
+/// A command of a unit that nobody waits for; its times are left to the caller.
+pub(super) fn command_of(op: &FlashOp, link: Link, planes: u32) -> Command {
+    Command {
+        die: op.unit / planes,
+        kind: op.kind,
+        purpose: op.purpose,
+        opens: op.opens,
+        awaited: false,
+        pages: op.pages,
+        tag: NOBODY,
+        effect: NO_EFFECT,
+        link,
+        read_ns: 0,
+        bus_ns: 0,
+        program_ns: 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -279,15 +303,18 @@ mod tests {
                 let pairs =
                     (0..3).map(|_| (random.next_u64() as u32 % 100, 90 + random.next_u64() as u32 % 60));
                 let pairs: Vec<(u32, u32)> = pairs.collect();
-                pairs.iter().for_each(|(from, to)| ops.moved(*from, *to));
+                for (from, to) in &pairs {
+                    ops.moved(*from, *to);
+                }
                 ops.copies(unit, 3);
                 moves.push((unit, pairs));
             }
-            let goes_on = |(number, (unit, pairs)): &(usize, &(u32, Vec<(u32, u32)>))| {
+            let goes_on = |number: &usize| {
+                let (unit, pairs) = &moves[*number];
                 let mut before = moves[..*number].iter().flat_map(|(_, pairs)| pairs);
                 *unit == moves[0].0 && !before.any(|(_, to)| pairs.iter().any(|(from, _)| from == to))
             };
-            let expected = moves.iter().enumerate().take_while(goes_on).count();
+            let expected = (0..moves.len()).take_while(goes_on).count();
             assert_eq!(moved_together(ops.list(), &ops), expected, "{moves:?}");
             found[expected] += 1;
         }

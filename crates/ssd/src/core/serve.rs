@@ -193,23 +193,22 @@ impl<C: Content> Core<C> {
         executor: &mut impl Executor,
     ) -> Result<Option<u32>, RunError> {
         self.pending.flash_time.serve(part.stream);
-        let lpn = part.lpn;
         if self.backlog.is_some() {
-            self.forget_before_write(now_ns, lpn, executor)?;
+            self.forget_before_write(now_ns, part.lpn, executor)?;
         }
-        let (before, mapped) = self.located_before(lpn, left.is_some());
+        let (before, mapped) = self.located_before(part.lpn, left.is_some());
         self.begin_unit(executor);
         let filled = if self.packs_late() { self.fills(&part, left.is_some()) } else { None };
         let home = if let Some(unit) = filled {
-            self.alloc.assign(lpn, unit)
+            self.alloc.assign(part.lpn, unit)
         } else {
             let view =
                 View::new(executor, &self.ftl, mapped.map(|home| home.unit), (cycle, self.planes), now_ns);
-            let Some(home) = self.alloc.place(part.stream, lpn, &view) else { return Ok(None) };
+            let Some(home) = self.alloc.place(part.stream, part.lpn, &view) else { return Ok(None) };
             home
         };
         if stage == Stage::Direct {
-            self.content.stage(stage, executor.serving(), lpn, part.first..part.end);
+            self.content.stage(stage, executor.serving(), part.lpn, part.first..part.end);
         }
         let chains = mapped.is_some_and(|before| self.is_apart(before, home));
         if self.geometry.units_per_page > 1 {

@@ -7,16 +7,13 @@
 use std::ops::Range;
 
 use super::Core;
-use super::gather::{moved_at_once, moved_together};
+use super::gather::{command_of, moved_at_once, moved_together, op_of};
 use super::issue::{Made, Part};
 use super::pending::Member;
 use crate::alloc::{Home, Superblocks};
 use crate::content::Content;
 use crate::nand::Executor;
-use crate::op::{
-    Command, CommandKind, Crossing, Effect, FlashOp, Link, NO_EFFECT, NOBODY, PageAt, PageSlice, Purpose,
-    Role,
-};
+use crate::op::{Command, CommandKind, Effect, FlashOp, Link, NOBODY, PageAt, PageSlice, Purpose, Role};
 use crate::sched::Pages;
 
 /// Dies that make a step of the background together, and the units of the translation layer that they make it for: a die with its
@@ -356,27 +353,5 @@ impl<C: Content> Core<C> {
             }
         }
         self.flush_set(now_ns, superblocks, set, executor);
-    }
-}
-
-pub(super) fn op_of(unit: u32, pages: u32, kind: CommandKind, purpose: Purpose, effect: Effect) -> FlashOp {
-    FlashOp { unit, pages, reads: 0, kind, purpose, opens: 0, crossing: Crossing::WHOLE, slc: false, effect }
-}
-
-/// A command of a unit that nobody waits for; its times are left to the caller.
-pub(super) fn command_of(op: &FlashOp, link: Link, planes: u32) -> Command {
-    Command {
-        die: op.unit / planes,
-        kind: op.kind,
-        purpose: op.purpose,
-        opens: op.opens,
-        awaited: false,
-        pages: op.pages,
-        tag: NOBODY,
-        effect: NO_EFFECT,
-        link,
-        read_ns: 0,
-        bus_ns: 0,
-        program_ns: 0,
     }
 }

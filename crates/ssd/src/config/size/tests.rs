@@ -7,6 +7,7 @@ use super::super::presets::Preset;
 use super::super::{Config, Share};
 use crate::error::ConfigError;
 use crate::geometry::Geometry;
+use crate::quantity::round_to_u64;
 
 fn layer(settings: &[(&str, &str)]) -> Layer {
     Layer::from_assignments("--set", settings.iter().copied())
@@ -320,7 +321,7 @@ fn the_fewest_blocks_that_a_refusal_advises_work_and_fewer_do_not() {
     ] {
         let given = [&small[..], &given].concat();
         let message = refusal(&[&given]);
-        let advised = advised(&message, "blocks_per_unit") as u32;
+        let advised = round_to_u64(advised(&message, "blocks_per_unit")) as u32;
         let with = |blocks: u32| {
             let blocks = blocks.to_string();
             let mut settings = given.clone();
