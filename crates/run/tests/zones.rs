@@ -237,3 +237,25 @@ fn zones_with_worn_blocks_are_lost_one_by_one() {
     assert_eq!(zones["states"]["read_only"], json!(1), "{zones}");
     assert!(zones["errors"]["zone_read_only"].as_u64() > Some(0), "{zones}");
 }
+
+/// Behind a log of the host a zone with a worn block is collected, and then offline: the drive has a spare block less.
+#[test]
+fn worn_blocks_leave_zones_behind_a_log_of_the_host() {
+    let aged = [
+        ("capacity", "8MiB"),
+        ("channels", "1"),
+        ("pages_per_block", "16"),
+        ("op_ratio", "0.6"),
+        ("precondition", "full"),
+        ("ftl.kind", "zones"),
+        ("ageing.kind", "power-law"),
+        ("ageing.cycles", "4500"),
+        ("ageing.spread", "0.4"),
+        ("ageing.retire", "6"),
+    ];
+    let result = run("random:span=8MiB,size=4KiB,count=8000,write=0.9", &aged);
+    let (retired, offline) =
+        (number(&result, "/ageing/retired_blocks"), number(&result, "/zones/states/offline"));
+    assert!(retired > 20.0 && result["ageing"]["read_only"].is_null(), "{}", result["ageing"]);
+    assert!((retired - offline).abs() < 0.5, "each was a zone: {retired}, {}", result["zones"]);
+}

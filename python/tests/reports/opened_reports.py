@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 from report_samples import HOSTILE, banded, curves, hostile_sections, sections
 
 from flashweir.reports import page as report
 from flashweir.reports.model import Figure, Section
 
-PATIENCE_S = 240.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ALL_DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
 
@@ -100,15 +100,6 @@ def show(page: Page, file: Path, width: int = 1280, scheme: Any = "light") -> No
         plot.scroll_into_view_if_needed()
         plot.locator(".main-svg").first.wait_for(state="attached")
     assert page.evaluate(ALL_DRAWN)
-
-
-def wait(page: Page, expression: str, seconds: float = PATIENCE_S) -> None:
-    """Until the expression is true; the page's policy lets no one watch from within."""
-    for _ in range(round(seconds * 20)):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"not within {seconds} s: {expression}")
 
 
 def plot(name: str) -> str:

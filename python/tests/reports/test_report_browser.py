@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
+from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab
+from patience import wait
 from playwright.sync_api import BrowserContext, Page, expect
 from report_samples import HOSTILE, every_kind, hostile_charts
 

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab, wait
+from opened_reports import ALL_DRAWN, axis_range, context, files, page, plot, show, tab
+from patience import wait
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves
 

@@ -7,7 +7,8 @@ from typing import Literal
 
 import pytest
 from accessible import offences
-from opened_reports import context, page, plot, tab, wait, watched
+from opened_reports import context, page, plot, tab, watched
+from patience import wait
 from playwright.sync_api import BrowserContext, Page
 from report_samples import curves, heat
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pytest
 from accessible import offences
 from nbd_client import WRITE, Client
+from patience import PATIENCE_S, wait
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import flashweir
@@ -20,7 +21,6 @@ from flashweir.dashboard.server import Dashboard
 from flashweir.dashboard.sources import Recording
 from flashweir.serving import LiveDrive
 
-PATIENCE_S = 240.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRIVE: dict[str, object] = {"channels": 2, "capacity": "8MiB", "pages_per_block": 8, "buffer.bytes": "64KiB"}
 PAGE = 4096
@@ -104,15 +104,6 @@ def page(browser: Browser) -> Iterator[Page]:
     assert [text for text in complaints if "409" not in text] == []
     assert all(request.startswith((origin, "data:")) for request in requests)
     assert len(requests) > 5
-
-
-def wait(page: Page, expression: str, seconds: float = PATIENCE_S) -> None:
-    """Until the expression is true; the page's policy lets no one watch from within."""
-    for _ in range(round(seconds * 20)):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"not within {seconds} s: {expression}")
 
 
 def show(page: Page, url: str | None, width: int = 1400, scheme: Literal["light", "dark"] = "light") -> None:

@@ -1,6 +1,7 @@
 """Control of a live drive: commands, what they do, and lines that are none."""
 
 import json
+import os
 import random
 import socket
 import subprocess
@@ -246,6 +247,8 @@ def test_a_saved_drive_is_served_again(tmp_path: Path) -> None:
             assert (done.returncode, done.stderr.count(expected)) == (1, 1)
         assert ctl(tmp_path, "save", "path=notes.txt", "force=true").returncode == 1
         assert (tmp_path / "notes.txt").read_text() == "mine"
+        os.mkfifo(tmp_path / "pipe")
+        assert ctl(tmp_path, "save", "path=pipe", "force=true").returncode == 1, "a pipe holds nobody up"
         assert ctl(tmp_path, "save", "path=aged.drive", "force=true").returncode == 0
         worn = asked(tmp_path, "counters")["wear"]
         ended(run)

@@ -116,8 +116,10 @@ def everywhere(client: Any, call: Callable[..., Any], *args: Any) -> list[Any]:
 def started(cluster: Any) -> list[int]:
     """Worker processes that their nannies have started: one that dies before is never started again."""
     running = distributed.core.Status.running
-    made = [(nanny.status, nanny.process) for nanny in cluster.workers.values() if nanny.process]
-    return sorted(process.pid for status, process in made if status == process.status == running)
+    # Another thread takes processes away, and their numbers before their status: each is read once.
+    made = [(nanny.status, nanny.process) for nanny in list(cluster.workers.values())]
+    numbers = [process.pid for status, process in made if process and status == process.status == running]
+    return sorted(number for number in numbers if number is not None)
 
 
 def is_clean(cluster: Any, client: Any) -> bool:

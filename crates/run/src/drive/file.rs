@@ -85,10 +85,12 @@ impl Saving {
     }
 }
 
-/// True if a file begins as that of a saved drive.
+/// True if a file begins as that of a saved drive. A pipe is not opened: that would wait for a writer.
 pub(super) fn is_saved(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *MAGIC
 }
 
 fn put_header(file: &mut impl Write, header: &Header) -> io::Result<()> {

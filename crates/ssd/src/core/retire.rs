@@ -61,7 +61,8 @@ impl<C: Content> Core<C> {
                 Fate::Needed => _ = self.read_only.get_or_insert(ReadOnly { at_ns: now_ns, unit: at.0 }),
             }
         }
-        for (unit, _) in self.ftl.take_retired() {
+        for (unit, block) in self.ftl.take_retired() {
+            self.lose_zone(unit, block);
             let members =
                 self.superblocks.as_ref().map_or_else(|| vec![unit], |own| own.units_of(unit).to_vec());
             self.counters.ageing.retired_blocks += members.len() as u64;

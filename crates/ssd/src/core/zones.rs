@@ -157,6 +157,13 @@ impl<C: Content> Core<C> {
         self.counters.zones.closed += rules.table.closed() - closed;
     }
 
+    /// A block was retired, erased: behind a log of the host that is a zone.
+    pub(super) fn lose_zone(&mut self, unit: u32, block: u32) {
+        if let Some(rules) = self.zones.as_mut().filter(|rules| !rules.takes_requests) {
+            rules.table.fail(unit * rules.unit_zones + block, false);
+        }
+    }
+
     /// A page of the host has got this place in a zone. An error if a rule is broken.
     #[inline]
     pub(super) fn note_in_zone(&mut self, unit: u32, ppn: u32) -> Result<(), RunError> {

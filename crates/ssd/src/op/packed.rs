@@ -33,7 +33,9 @@ impl Packed {
 
 /// Mapping units of a page of flash.
 fn units_of(page: u32, per_page: u32) -> Range<u32> {
-    page * per_page..(page + 1) * per_page
+    let first = page * per_page;
+    // The last page of the largest unit ends where u32 does.
+    first..first.saturating_add(per_page)
 }
 
 impl Ops {

@@ -210,17 +210,14 @@ fn power_cut(core: &mut Core, trigger: Option<Trigger>) -> Result<Value, Fail> {
 fn save(core: &mut Core, path: Option<&Path>, force: bool) -> Result<Value, Fail> {
     let simulated_s = core.drive.now_ns() as f64 / 1e9;
     if let Some(path) = path {
-        if path.symlink_metadata().is_ok() {
-            let (what, expected) = match (Drive::is_saved(path), force) {
-                (true, true) => ("", ""),
-                (true, false) => ("is a saved drive", "expected another path, or force=true"),
-                (false, _) => {
-                    ("is there already, and is no saved drive of flashweir", "expected another path")
-                }
+        let is_saved = Drive::is_saved(path);
+        if path.symlink_metadata().is_ok() && !(is_saved && force) {
+            let why = if is_saved {
+                "is a saved drive; expected another path, or force=true"
+            } else {
+                "is there already, and is no saved drive of flashweir; expected another path"
             };
-            if !what.is_empty() {
-                return Err(Fail::Refused(format!("save: {} {what}; {expected}", path.display())));
-            }
+            return Err(Fail::Refused(format!("save: {} {why}", path.display())));
         }
         core.drive.save(path).map_err(|error| Fail::Refused(format!("save: {error}")))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
