@@ -230,7 +230,9 @@ class Drive:
         Returns:
             A numpy record array, in the order of completion: `number`, `issue_ns` (arrival), `complete_ns`,
             `latency_ns`, `offset` (of an append the one that it was given) and `length` in bytes, `tenant` (a number),
-            `op`; with `latency_parts`, `host_queue_ns` and so on.
+            `op`, `status`; with `latency_parts`, `host_queue_ns` and so on. The status is NVMe's, with its type above
+            its code: 0 if the request did not fail, 281h for a page that could not be read, 20h for a write to a drive
+            that is read-only, 1B6h to 1BFh for rules of zones.
         """
         import numpy as np
 
@@ -338,7 +340,7 @@ def _record(latency_parts: bool) -> "np.dtype[np.void]":
     import numpy as np
 
     times = ("number", "issue_ns", "complete_ns", "latency_ns", "offset", "length")
-    found: list[tuple[str, str]] = [*((name, "<u8") for name in times), ("tenant", "<u2"), ("op", "<U5")]
+    found = [(name, "<u8") for name in times] + [("tenant", "<u2"), ("status", "<u2"), ("op", "<U5")]
     if latency_parts:
         found += [(f"{part.name}_ns", "<u8") for part in fields(LatencyParts)]
     return np.dtype(found)

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use flashweir_run::{Columns, Completion, DriveSpec, Error};
+use flashweir_ssd::Failure;
 use flashweir_ssd::config::layers::to_value;
 use flashweir_trace::Op;
 use pyo3::buffer::PyBuffer;
@@ -285,6 +286,7 @@ fn put(done: &Completion, bytes: &mut Vec<u8>) {
         bytes.extend(number.to_le_bytes());
     }
     bytes.extend(done.stream.to_le_bytes());
+    bytes.extend(done.failure.map_or(0, Failure::status).to_le_bytes());
     bytes.extend(name_of(done.op));
     if let Some(parts) = &done.parts {
         for (_, part) in parts.named() {

@@ -44,7 +44,7 @@ mod zones;
 
 pub use characterize::{CharacterizeSpec, characterize};
 pub use diagnose::diagnose;
-pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec, HostChanges, PowerCut};
+pub use drive::{Columns, Completion, Drive, DriveOptions, DriveSpec, FlashPart, HostChanges, PowerCut};
 pub use error::{Error, ErrorKind};
 pub use external::Decide;
 pub use place::Place;

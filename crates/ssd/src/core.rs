@@ -6,6 +6,7 @@
 
 mod aged_moves;
 mod ageing;
+mod broken;
 mod codewords;
 mod completing;
 mod copyback;
@@ -34,6 +35,7 @@ use crate::config::{Config, Precondition};
 use crate::content::Content;
 use crate::divisor::Divisor;
 use crate::error::{ConfigError, RunError};
+use crate::failure::Failure;
 use crate::ftl::Ftl;
 use crate::gc::planner::Action;
 use crate::geometry::Geometry;
@@ -43,6 +45,7 @@ use crate::op::{BlockAt, Ops, PageAt, PageSlice, Step, Work};
 use crate::stats::{Collections, Counters, FlashTime};
 use crate::trim::Backlog;
 use ageing::Rebuilds;
+pub use broken::Broken;
 use codewords::Codewords;
 use copyback::Copybacks;
 use erased::Erased;
@@ -107,6 +110,8 @@ pub(crate) struct Core<C> {
     rebuilds: Rebuilds,
     /// Blocks found worn out that the translation layer has not heard of.
     worn: Vec<BlockAt>,
+    /// Requests that failed of which the ledger has not heard, by number.
+    pub(crate) failing: Vec<(u64, Failure)>,
     /// Since when the drive is read-only.
     read_only: Option<ReadOnly>,
     /// Pages that the host gave up and the map has still to forget; none where a TRIM does that itself.
@@ -167,6 +172,7 @@ impl<C: Content> Core<C> {
             unread: Vec::new(),
             rebuilds: Rebuilds::default(),
             worn: Vec::new(),
+            failing: Vec::new(),
             read_only: None,
             backlog: config.trim.is_on().then(Box::default),
             zones,
@@ -365,6 +371,7 @@ impl<C: Content> Core<C> {
             unread: Vec::new(),
             rebuilds: self.rebuilds.clone(),
             worn: self.worn.clone(),
+            failing: self.failing.clone(),
             backlog: self.backlog.clone(),
             zones: self.zones.clone(),
             copybacks: self.copybacks.as_mut().map(Copybacks::snapshot),

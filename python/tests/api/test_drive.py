@@ -103,7 +103,7 @@ def test_requests_in_any_form_are_the_same_requests() -> None:
     assert all((other == seen[0]).all() for other in seen)
     assert sorted(seen[0]["op"]) == ["flush", "read", "trim", "write"]
     assert seen[0].dtype.names == (
-        "number", "issue_ns", "complete_ns", "latency_ns", "offset", "length", "tenant", "op",
+        "number", "issue_ns", "complete_ns", "latency_ns", "offset", "length", "tenant", "status", "op",
     )  # fmt: skip
 
 

@@ -70,8 +70,6 @@ def test_the_command_prints_what_the_drive_answers_and_its_exit_codes_say_the_re
             (("set", "channels=4"), 1, "`channels`"),
             (("set", "gc.victims=fifo"), 2, "gc.victims"),
             (("power-cut",), 1, "--power-cuts"),
-            (("inject", "kind=die-failure"), 1, "no parity"),
-            (("inject", "kind=bad-block"), 1, "blocks_per_unit"),
             (("inject", "kind=latency", "add=5"), 2, "a time with its unit"),
             (("inject", "kind=throttle", "rate=0"), 2, "rate: 0; expected bytes a second above 0"),
             (("inject",), 2, "inject: kind: missing; expected kind="),

@@ -1,10 +1,12 @@
 //! The drive while it is served, and those who wait for it: requests enter, complete, and are answered when they are due.
 
-use std::collections::{HashMap, VecDeque};
+mod answer;
+
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use flashweir_run::{Completion, Drive};
+use flashweir_run::Drive;
 use flashweir_trace::{Op, Request};
 
 use super::clock::Clock;
@@ -77,12 +79,15 @@ pub(super) struct Core {
     /// No request is taken any more.
     closed: bool,
     pub(super) batch: Vec<(u64, Arrival)>,
+    /// Blocks that the plane with the fewest spare ones could lose when the drive was opened, if it retires blocks.
+    spare: Option<u32>,
     /// Replies that are due, with the times of arrival and completion, ns.
     replies: Vec<(Reply, (u64, u64))>,
 }
 
 impl Core {
     pub(super) fn new(drive: Drive, clock: Clock, promise: Promise, connections: Connections) -> Self {
+        let spare = drive.spare().map(|spare| spare.fewest);
         Self {
             drive,
             clock,
@@ -100,7 +105,16 @@ impl Core {
             closed: false,
             batch: Vec::new(),
             replies: Vec::new(),
+            spare,
         }
+    }
+
+    /// Percent of the spare that is left, since the drive is served; 100 of one that does not retire blocks. True if it takes no more
+    /// writes.
+    pub(super) fn spare_left(&self) -> (u64, bool) {
+        let Some(spare) = self.drive.spare() else { return (100, false) };
+        let first = u64::from(self.spare.unwrap_or(0)).max(1);
+        ((100 * u64::from(spare.fewest) / first).min(100), spare.read_only.is_some())
     }
 
     /// Outstanding requests.
@@ -248,77 +262,6 @@ impl Core {
         if let Some(cuts) = &mut self.cuts {
             cuts.note(&mut self.drive);
         }
-    }
-
-    /// Answers requests that are complete. What is written through is flushed first.
-    fn answer(&mut self) -> Result<(), Error> {
-        self.note_changes();
-        while let Some(done) = self.drive.next_completion() {
-            if let Some(what_if) = &mut self.what_if {
-                what_if.completed(&done, &self.drive);
-            }
-            let Completion { number, end_ns, .. } = done;
-            let Some(pending) = self.outstanding.remove(&number) else { continue };
-            let failed = self.cuts.as_mut().and_then(|cuts| cuts.failure(number));
-            if let (Some(stream), None) = (pending.fua, &failed) {
-                let time_ns = self.drive.now_ns();
-                let flush = Request { time_ns, lba: 0, sectors: 0, stream, op: Op::Flush, handle: 0 };
-                self.submit(flush, 0, Pending { fua: None, ..pending })?;
-                continue;
-            }
-            let Pending { reply, arrived_ns, unreadable, is_flush, .. } = pending;
-            if done.op == Op::Flush {
-                self.flush_state()?;
-            }
-            if unreadable {
-                self.tally.media_errors += 1;
-                reply.fail(FAILED);
-                self.handed_over((arrived_ns, end_ns), Instant::now());
-            } else if let Some(failed) = failed {
-                reply.fail(super::nbd::error_of(&failed));
-                self.handed_over((arrived_ns, end_ns), Instant::now());
-            } else {
-                self.replies.push((reply, (arrived_ns, end_ns)));
-            }
-            self.tally.completes(self.outstanding.is_empty().then_some(end_ns));
-            if is_flush {
-                self.tally.flushes += 1;
-                self.hand_over();
-                self.flushed()?;
-            }
-        }
-        self.hand_over();
-        Ok(())
-    }
-
-    /// Hands replies that are due to their clients.
-    fn hand_over(&mut self) {
-        let replies = std::mem::take(&mut self.replies);
-        let (replies, mut times): (Vec<Reply>, VecDeque<_>) = replies.into_iter().unzip();
-        Reply::send_all(replies, |count| {
-            let now = Instant::now();
-            times.drain(..count).for_each(|times| self.handed_over(times, now));
-        });
-    }
-
-    /// A reply was handed over at `now`.
-    fn handed_over(&mut self, (arrived_ns, end_ns): (u64, u64), now: Instant) {
-        if self.clock.is_paced() && !self.clock.is_paused() {
-            let late = now.saturating_duration_since(self.clock.due(end_ns));
-            self.lateness.add(late, self.clock.wall(end_ns.saturating_sub(arrived_ns)));
-        }
-    }
-
-    /// A flush of a client was answered.
-    fn flushed(&mut self) -> Result<(), Error> {
-        let Some(cuts) = &mut self.cuts else { return Ok(()) };
-        if let Some(Trigger::AfterFlushes(left)) = &mut cuts.trigger {
-            *left -= 1;
-            if *left == 0 {
-                self.cut_power()?;
-            }
-        }
-        Ok(())
     }
 
     /// Cuts the power now: connections drop, the bytes are those that flash holds, and the drive takes requests again when its map is

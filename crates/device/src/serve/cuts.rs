@@ -181,6 +181,9 @@ impl Cuts {
                 self.failed.insert(entry.request, error);
             }
         }
+        for number in &changes.refused {
+            self.waiting.remove(number);
+        }
         for number in &changes.done {
             // A TRIM leaves parts of pages as they are: bytes of which the drive keeps no version.
             let Some(waiting) = self.waiting.remove(number) else { continue };

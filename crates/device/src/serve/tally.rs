@@ -15,6 +15,8 @@ pub(super) struct Tally {
     pub(super) unaligned: u64,
     /// Reads that failed.
     pub(super) media_errors: u64,
+    /// Requests that failed.
+    pub(super) errors: u64,
     /// Cuts of the power.
     pub(super) power_cuts: u64,
     /// Sectors of a page.

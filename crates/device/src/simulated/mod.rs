@@ -11,6 +11,7 @@ mod config;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use flashweir_run::{Completion, Drive, DriveOptions};
 use flashweir_ssd::{Config, Counters, Geometry};
@@ -125,8 +126,14 @@ impl SimTarget {
 
     /// Passes records of completed requests to the sink, in order of completion.
     fn hand_over(&mut self, sink: &mut Sink<'_>) -> Result<(), Error> {
-        while let Some(Completion { number, issue_ns, end_ns, .. }) = self.drive.next_completion() {
+        while let Some(Completion { number, issue_ns, end_ns, failure, .. }) = self.drive.next_completion() {
             let Some(Pending { request, due_ns }) = self.under_way.remove(&number) else { continue };
+            if let Some(failure) = failure {
+                let Request { op, lba, .. } = request;
+                let detail =
+                    format!("a {} of sectors {lba} to {} failed: {failure}", op.name(), request.end());
+                return Err(Error::Failed { path: PathBuf::from(&self.name), detail });
+            }
             let request = Request { time_ns: due_ns.unwrap_or(issue_ns), ..request };
             let (issue_ns, completion_ns) = (Some(issue_ns), Some(end_ns));
             sink(LogRecord { due_ns, issue_ns, completion_ns, ..LogRecord::bare(request) })?;

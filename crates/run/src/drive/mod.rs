@@ -8,6 +8,7 @@
 //! yet with the simulation. *Outstanding*: submitted and not complete by the present.
 
 mod blocks;
+mod broken;
 mod change;
 mod columns;
 mod counts;
@@ -25,7 +26,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flashweir_ssd::config::layers::Ineffective;
-use flashweir_ssd::{Config, Counters, Geometry, Options, Parts, RunError, Simulation, Stats, Wear};
+use flashweir_ssd::{
+    Config, Counters, Failure, Geometry, Options, Parts, RunError, Simulation, Spare, Stats, Wear,
+};
 use flashweir_trace::{Op, Request, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +44,7 @@ use crate::result::{self, Measured};
 use crate::sample::sample;
 use crate::spec::RunSpec;
 use crate::workload::uniform;
+pub use broken::FlashPart;
 pub use columns::Columns;
 use counts::Counts;
 pub(crate) use of_run::SaveState;
@@ -65,6 +69,8 @@ pub struct Completion {
     pub stream: u16,
     /// Its operation.
     pub op: Op,
+    /// Why the drive failed it, if it did.
+    pub failure: Option<Failure>,
     /// Where its latency went, if account is kept.
     pub parts: Option<Box<Parts>>,
 }
@@ -304,6 +310,11 @@ impl Drive {
     /// Erase counts since the drive was new.
     pub fn wear(&self) -> Wear {
         self.simulation.wear()
+    }
+
+    /// Its spare, if it retires blocks.
+    pub fn spare(&self) -> Option<Spare> {
+        self.simulation.spare().filter(|_| self.config.ageing.retire.0.is_some())
     }
 
     /// Erased blocks of a channel.

@@ -1,7 +1,7 @@
 //! Cuts of the power of a drive that is stepped: where every version of its data is, and what a cut at the present leaves.
 
-use flashweir_ssd::HostEntry;
 use flashweir_ssd::quantity::round_to_u64;
+use flashweir_ssd::{Failure, HostEntry};
 use flashweir_trace::{Op, Request};
 
 use super::Drive;
@@ -15,6 +15,8 @@ pub struct HostChanges {
     pub entries: Vec<HostEntry>,
     /// Requests that were worked out to their end.
     pub done: Vec<u64>,
+    /// Those that the drive failed without taking any of their data.
+    pub refused: Vec<u64>,
 }
 
 /// A cut of the power.
@@ -48,12 +50,17 @@ impl Drive {
     pub fn host_changes(&mut self, into: &mut HostChanges) {
         into.entries.clear();
         into.done.clear();
+        into.refused.clear();
         let Some(power) = &mut self.power else { return };
         let mut recorded = self.simulation.take_recorded();
         power.take(&recorded);
         power.advance_to(self.state.now_ns);
         let skipped = self.state.skipped;
-        into.done.extend(recorded.requests.iter().map(|request| request.number + skipped));
+        for request in &recorded.requests {
+            let refused = matches!(request.failure, Some(Failure::ReadOnly | Failure::Zone(_)));
+            let list = if refused { &mut into.refused } else { &mut into.done };
+            list.push(request.number + skipped);
+        }
         into.entries.append(&mut recorded.host);
         into.entries.iter_mut().for_each(|entry| entry.request += skipped);
     }

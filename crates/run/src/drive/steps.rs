@@ -233,6 +233,7 @@ impl Drive {
                 sectors: done.sectors,
                 stream: done.stream,
                 op: done.op,
+                failure: done.failure,
                 parts,
             }));
         }

@@ -117,7 +117,14 @@ impl Bench {
         let parts = Parts::default();
         let request = Request { time_ns: issue_ns, lba: 0, sectors, stream: 0, op, handle: 0 };
         self.recorded.issues.push(IssueRecord { number, request, issue_ns });
-        self.recorded.requests.push(RequestRecord { number, request, issue_ns, completion_ns, parts });
+        self.recorded.requests.push(RequestRecord {
+            number,
+            request,
+            issue_ns,
+            completion_ns,
+            failure: None,
+            parts,
+        });
     }
 
     fn cut(self, times: &[u64]) -> Vec<Outcome> {

@@ -1,6 +1,7 @@
 //! A drive that its caller steps is the drive that `simulate` runs, whatever the steps are.
 
 mod errors;
+mod failures;
 mod limits;
 mod saved;
 mod slices;

@@ -208,6 +208,16 @@ impl Ageing {
         self.retire != u8::MAX
     }
 
+    /// The pages of a block can't be read until it is erased, if all of them are programmed.
+    pub(crate) fn break_block(&mut self, at: BlockAt) {
+        let ((first, pages), failing) = (self.pages_of(at), self.code.failing());
+        let place = self.place(at);
+        let block = &mut self.blocks[place];
+        if block.end == first + pages {
+            (block.level, block.until_ns, block.until_reads) = (failing, u64::MAX, u32::MAX);
+        }
+    }
+
     /// True if a block is to be retired, or was.
     pub(crate) fn is_worn(&self, at: BlockAt) -> bool {
         self.blocks[self.place(at)].is_worn

@@ -18,6 +18,7 @@ use super::serve::host_op;
 use crate::ageing::{More, Steps};
 use crate::alloc::Superblocks;
 use crate::content::Content;
+use crate::failure::Failure;
 use crate::nand::Executor;
 use crate::op::{BlockAt, Command, CommandKind, Effect, FlashOp, NOBODY, PageAt};
 use crate::sched::Pages;
@@ -41,6 +42,8 @@ struct Rebuild {
     tenant: u16,
     tag: u32,
     awaited: bool,
+    /// True if the request asks for the page itself.
+    of_host: bool,
     /// The first mapping units of the pages of flash to be read.
     pages: Vec<PageAt>,
 }
@@ -189,12 +192,23 @@ impl<C: Content> Core<C> {
         erase_ns
     }
 
-    /// The pages that a command of `tag` could not read are to be rebuilt of the others of their stripes. Without parity they are
-    /// lost.
+    /// The pages that a command of `tag` could not read for the translation layer are to be rebuilt of the others of their stripes.
+    /// Without parity they are lost.
     #[inline]
-    pub(super) fn rebuild(&mut self, now_ns: u64, (tag, awaited): (u32, bool), executor: &mut impl Executor) {
+    pub(super) fn rebuild(&mut self, now_ns: u64, tag: (u32, bool), executor: &mut impl Executor) {
+        self.rebuild_for(now_ns, tag, false, executor);
+    }
+
+    /// As [`Core::rebuild`], of pages that the request being served asks for: without parity it fails.
+    #[inline]
+    pub(super) fn rebuild_for_host(&mut self, now_ns: u64, tag: u32, executor: &mut impl Executor) {
+        self.rebuild_for(now_ns, (tag, true), true, executor);
+    }
+
+    #[inline]
+    fn rebuild_for(&mut self, now_ns: u64, tag: (u32, bool), of_host: bool, executor: &mut impl Executor) {
         if !self.unread.is_empty() {
-            self.note_rebuilds((tag, awaited), executor.serving());
+            self.note_rebuilds(tag, executor.serving(), of_host);
             if !self.pending.grouping() {
                 self.read_stripes(now_ns, executor);
             }
@@ -203,12 +217,15 @@ impl<C: Content> Core<C> {
 
     #[cold]
     #[inline(never)]
-    fn note_rebuilds(&mut self, (tag, awaited): (u32, bool), request: u64) {
+    fn note_rebuilds(&mut self, (tag, awaited): (u32, bool), request: u64, of_host: bool) {
         let tenant = self.pending.flash_time.tenant();
         for at in std::mem::take(&mut self.unread) {
             match self.stripe_of(at) {
-                None => self.count_rebuilt(false),
-                Some(pages) => self.rebuilds.waiting.push(Rebuild { request, tenant, tag, awaited, pages }),
+                None => self.note_rebuilt(false, of_host.then_some(request)),
+                Some(pages) => {
+                    let rebuild = Rebuild { request, tenant, tag, awaited, of_host, pages };
+                    self.rebuilds.waiting.push(rebuild);
+                }
             }
         }
     }
@@ -225,7 +242,9 @@ impl<C: Content> Core<C> {
     #[inline(never)]
     fn read_all_stripes(&mut self, now_ns: u64, executor: &mut impl Executor) {
         let (serving, served) = (executor.serving(), self.pending.flash_time.tenant());
-        for Rebuild { request, tenant, tag, awaited, pages } in std::mem::take(&mut self.rebuilds.waiting) {
+        for Rebuild { request, tenant, tag, awaited, of_host, pages } in
+            std::mem::take(&mut self.rebuilds.waiting)
+        {
             executor.serve(request);
             self.pending.flash_time.serve(tenant);
             let mut is_whole = true;
@@ -244,10 +263,17 @@ impl<C: Content> Core<C> {
                     *self.rebuilds.commands.entry(tag).or_default() += 1;
                 }
             }
-            self.count_rebuilt(is_whole);
+            self.note_rebuilt(is_whole, of_host.then_some(request));
         }
         executor.serve(serving);
         self.pending.flash_time.serve(served);
+    }
+
+    /// A page that could not be read was rebuilt, or not: a request that asks for it fails.
+    fn note_rebuilt(&mut self, is_whole: bool, request: Option<u64>) {
+        self.count_rebuilt(is_whole);
+        let failing = request.filter(|_| !is_whole);
+        self.failing.extend(failing.map(|number| (number, Failure::Unreadable)));
     }
 
     /// A page that could not be read was rebuilt, or not.

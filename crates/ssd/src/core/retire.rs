@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use crate::content::Content;
+use crate::failure::Failure;
 use crate::ftl::Fate;
 
 /// End of a drive that takes no more writes.
@@ -76,12 +77,13 @@ impl<C: Content> Core<C> {
 
     /// True if the drive fails a request because it is read-only: one that writes or discards. With zones, a read of an offline one.
     #[inline]
-    pub(crate) fn refuses(&mut self, request: &Request) -> bool {
-        if self.takes_zone_commands() && self.fails_offline(request) {
+    pub(crate) fn refuses(&mut self, number: u64, request: &Request) -> bool {
+        if self.takes_zone_commands() && self.fails_offline(number, request) {
             return true;
         }
         let refuses = self.read_only.is_some() && !matches!(request.op, Op::Read | Op::Flush);
         if refuses {
+            self.failing.push((number, Failure::ReadOnly));
             self.counters.ageing.refused_requests += 1;
             self.counters.ageing.refused_bytes += if request.op.writes() { request.bytes() } else { 0 };
         }

@@ -75,7 +75,7 @@ impl<C: Content> Core<C> {
         if !self.takes_zone_commands() {
             return self.trim_untimed(request);
         }
-        let ZoneWork { write, steps } = self.admit(request);
+        let ZoneWork { write, steps } = self.admit(None, request);
         if let Some(own) = write {
             self.parts(&own).try_for_each(|part| self.put_untimed(part.lpn, part.stream))?;
         }

@@ -9,6 +9,7 @@ use super::Core;
 use super::zones::ZoneRules;
 use crate::alloc::Home;
 use crate::content::Content;
+use crate::failure::Failure;
 use crate::ftl::zones::Finish;
 use crate::stats::ZoneCounts;
 use crate::zones::{Action, Change, Status, ZoneState};
@@ -180,10 +181,11 @@ impl<C: Content> Core<C> {
         self.zones.as_ref().is_some_and(|zones| zones.takes_requests)
     }
 
-    /// The drive takes a request. Returns its work for it; none if the request fails, or asks for nothing.
+    /// The drive takes a request, by number if it is one of the run. Returns its work for it; none if the request fails, or asks for
+    /// nothing.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, request: &Request) -> ZoneWork {
+    pub(crate) fn admit(&mut self, number: Option<u64>, request: &Request) -> ZoneWork {
         let Some(rules) = &mut self.zones else { return ZoneWork::default() };
         let (closed, counts) = (rules.table.closed(), &mut self.counters.zones);
         let mut marked = Vec::new();
@@ -194,13 +196,14 @@ impl<C: Content> Core<C> {
             self.end_zone(rest);
         }
         outcome.unwrap_or_else(|status| {
-            self.fail(request, status);
+            self.fail(number, request, status);
             ZoneWork::default()
         })
     }
 
     /// A request fails.
-    fn fail(&mut self, request: &Request, status: Status) {
+    fn fail(&mut self, number: Option<u64>, request: &Request, status: Status) {
+        self.failing.extend(number.map(|number| (number, Failure::Zone(status))));
         let counts = &mut self.counters.zones;
         counts.refuse(status);
         counts.refused_bytes += if request.op.writes() { request.bytes() } else { 0 };
@@ -220,10 +223,10 @@ impl<C: Content> Core<C> {
     /// True if a read touches an offline zone; counts it as failed.
     #[cold]
     #[inline(never)]
-    pub(super) fn fails_offline(&mut self, request: &Request) -> bool {
+    pub(super) fn fails_offline(&mut self, number: u64, request: &Request) -> bool {
         let fails = self.reads_offline(request);
         if fails {
-            self.fail(request, Status::ZoneOffline);
+            self.fail(Some(number), request, Status::ZoneOffline);
         }
         fails
     }

@@ -76,7 +76,7 @@ pub struct HostConfig {
     #[schemars(range(min = 1, max = 65_536))]
     pub arbitration_burst: u32,
     /// Weights of the tenants (with `host.queues`: of the queues) by number, such as "4,2,1" or "urgent,2,1"; 1 for those not named.
-    /// Who is urgent goes before all others. For `weighted` and `fair`.
+    /// Urgent queues go before all others. For `weighted` and `fair`.
     pub weights: Weights,
     /// Most requests a second of each tenant by number, such as "1000,none"; none for those not named. Others wait at the host.
     pub iops_limit: PerTenant<Count>,

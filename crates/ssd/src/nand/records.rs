@@ -2,6 +2,7 @@
 
 use flashweir_trace::{LogRecord, Request};
 
+use crate::failure::Failure;
 use crate::op::Work;
 use crate::stats::Parts;
 use crate::task::Urgency;
@@ -28,6 +29,8 @@ pub struct RequestRecord {
     pub issue_ns: u64,
     /// When it was done, ns.
     pub completion_ns: u64,
+    /// Why the drive failed it, if it did, where completions are kept (see [`crate::Simulation::keep_completions`]).
+    pub failure: Option<Failure>,
     /// Where its latency went (see [`crate::Options::latency_parts`]); all 0 without that account.
     pub parts: Parts,
 }

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::content::Content;
 use crate::core::Core;
 use crate::error::RunError;
+use crate::failure::Failure;
 use crate::host::{HostMode, open};
 use crate::nand::{Probe, RequestRecord, Usage};
 use crate::stats::{
@@ -31,6 +32,8 @@ pub(super) struct Ledger {
     pub(super) completions: Option<Vec<Completion>>,
     /// First sectors that outstanding appends were given, by number, where completions are kept.
     appended: BTreeMap<u64, u64>,
+    /// Requests that failed and have not ended, by number, where completions are kept.
+    failing: BTreeMap<u64, Failure>,
     /// Where latencies went, if that is asked for.
     pub(super) parts: Option<LatencyParts>,
     /// True if writes wait in a buffer before they go to flash.
@@ -67,6 +70,7 @@ impl Ledger {
             end_ns: 0,
             completions: None,
             appended: BTreeMap::new(),
+            failing: BTreeMap::new(),
             parts: None,
             buffered: config.buffer.bytes.0 > 0,
             capacity_sectors,
@@ -113,6 +117,23 @@ impl Ledger {
         }
     }
 
+    /// Requests have failed: of several failures the first one counts.
+    #[inline]
+    pub(super) fn hear_of(&mut self, failing: &mut Vec<(u64, Failure)>) {
+        if !failing.is_empty() {
+            self.take_failures(failing);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_failures(&mut self, failing: &mut Vec<(u64, Failure)>) {
+        let is_kept = self.completions.is_some();
+        for (number, failure) in failing.drain(..).filter(|_| is_kept) {
+            self.failing.entry(number).or_insert(failure);
+        }
+    }
+
     /// A request is done. `parts`: where the time of the command that was done last went, if it waited for any.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "what is known of a request when it ends")]
@@ -137,6 +158,7 @@ impl Ledger {
             sums.add_request(op, parts, buffered, latency_ns);
         }
         let whole = || if is_followed { parts.of_request(buffered, latency_ns) } else { Parts::default() };
+        let failure = if self.failing.is_empty() { None } else { self.failing.remove(&number) };
         match &mut self.completions {
             None => self.latencies.record(stream, op, latency_ns),
             Some(completions) => {
@@ -148,6 +170,7 @@ impl Ledger {
                     sectors,
                     stream,
                     op,
+                    failure,
                     parts: whole(),
                 });
             }
@@ -155,7 +178,14 @@ impl Ledger {
         self.end_ns = self.end_ns.max(completion_ns);
         if P::ON {
             let request = Request { time_ns: issue_ns, ..*request };
-            probe.request(RequestRecord { number, request, issue_ns, completion_ns, parts: whole() });
+            probe.request(RequestRecord {
+                number,
+                request,
+                issue_ns,
+                completion_ns,
+                failure,
+                parts: whole(),
+            });
         }
     }
 

@@ -16,6 +16,7 @@ use flashweir_trace::{Op, Request};
 
 use crate::config::Config;
 use crate::content::{Baseline, Observers, Unchecked};
+use crate::core::Broken;
 use crate::error::{ConfigError, RunError};
 use crate::external::{External, Policies};
 use crate::ftl::{FtlConfig, Wear};
@@ -115,6 +116,8 @@ trait Drive: Send {
     fn resume(&mut self) -> Result<(), RunError> {
         Ok(())
     }
+    /// Blocks of flash break. Returns the sectors that are lost.
+    fn break_blocks(&mut self, broken: &Broken) -> Vec<Range<u64>>;
     fn snapshot(&mut self) -> Box<dyn Drive>;
     /// The host becomes one of open arrivals (see [`Simulation::open_arrivals`]).
     fn open_arrivals(&mut self, config: &Config);

@@ -10,7 +10,7 @@ use crate::core::{AHEAD, Core, Spare};
 use crate::error::RunError;
 use crate::ftl::{BlockMap, Placement, Wear};
 use crate::geometry::Geometry;
-use crate::op::LevelEntry;
+use crate::op::{BlockAt, LevelEntry};
 use crate::slc::SlcState;
 use crate::stats::{Counters, FlashTime};
 use crate::zones::Zones;
@@ -37,6 +37,8 @@ pub(super) trait State {
     fn free_blocks(&self, channel: u32) -> u64;
     fn block_map(&self, max_cells: u64) -> BlockMap;
     fn spilled(&self) -> u64;
+    /// The block that holds a sector, if one does.
+    fn block_of(&self, lba: u64) -> Option<BlockAt>;
 }
 
 impl<C: Content> State for Core<C> {
@@ -132,5 +134,10 @@ impl<C: Content> State for Core<C> {
 
     fn spilled(&self) -> u64 {
         self.alloc.spilled()
+    }
+
+    fn block_of(&self, lba: u64) -> Option<BlockAt> {
+        let (lpn, _) = self.page_sectors.split(lba);
+        Some(Core::block_of(self, self.place_of(lpn)?))
     }
 }

@@ -1,9 +1,12 @@
 //! Views of a drive for people who watch it: its groups, its SLC cache, what its dies did, and what its blocks hold.
 
+use std::ops::Range;
+
 use super::Simulation;
-use crate::core::Spare;
+use crate::core::{Broken, Spare};
 use crate::ftl::{BlockMap, Placement};
 use crate::nand::DieWorkTimes;
+use crate::op::BlockAt;
 use crate::slc::SlcState;
 use crate::zones::Zones;
 
@@ -42,6 +45,17 @@ impl Simulation {
     /// The blocks of the drive as the translation layer has them, neighbours joined into at most so many cells.
     pub fn block_map(&self, max_cells: u64) -> BlockMap {
         self.drive.state().block_map(max_cells)
+    }
+
+    /// The unit and the block in it that hold a sector at present, if they do.
+    pub fn block_of(&self, lba: u64) -> Option<BlockAt> {
+        self.drive.state().block_of(lba)
+    }
+
+    /// Blocks of flash break: what they hold can't be read any more. Returns the sectors that are lost, in order: all that lie there and
+    /// not in the buffer, but none with parity over dies and cells that age, which rebuild what is read.
+    pub fn break_blocks(&mut self, broken: &Broken) -> Vec<Range<u64>> {
+        self.drive.break_blocks(broken)
     }
 
     /// The zones, if there are any, as commands to them that were made leave them: pages of flash are their blocks.

@@ -30,6 +30,7 @@ pub use zones::ZoneCounts;
 use flashweir_trace::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Failure;
 use crate::op::Purpose;
 
 /// Time of a die or a bus by purpose, ns.
@@ -283,6 +284,8 @@ pub struct Completion {
     pub stream: u16,
     /// Its operation.
     pub op: Op,
+    /// Why the drive failed it, if it did.
+    pub failure: Option<Failure>,
     /// Where its latency went, if account is kept.
     pub parts: Parts,
 }

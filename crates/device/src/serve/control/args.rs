@@ -71,6 +71,17 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// A whole number from 0 of at most 32 bits.
+    pub(super) fn number(&self, name: &str) -> Result<Option<u32>, Fail> {
+        let Some(value) = self.values.get(name) else { return Ok(None) };
+        let found = match value {
+            Value::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        found.map_or_else(|| self.wrong(name, value, "a whole number from 0"), |number| Ok(Some(number)))
+    }
+
     /// True or false; false if it is not given.
     pub(super) fn flag(&self, name: &str) -> Result<bool, Fail> {
         match self.values.get(name) {

@@ -11,6 +11,10 @@ use crate::serve::promise::Promise;
 const DATA_UNIT_BYTES: u64 = 512_000;
 /// Identity of the OCP log page C0h.
 const OCP_GUID: &str = "0xafd514c97c6f4f9ca4f2bfea2810afc5";
+/// Percent of spare below which the SMART log warns.
+const SPARE_THRESHOLD: u64 = 10;
+/// Warning of the SMART log of a drive that takes no more writes; bit 0 warns of little spare.
+const READ_ONLY: u64 = 1 << 3;
 /// Capacitor health of a drive without capacitors.
 const NO_CAPACITOR: u64 = 0xFFFF;
 
@@ -21,12 +25,13 @@ pub(super) fn smart(core: &Core, rated_cycles: Option<u64>) -> Value {
     let wear = core.drive.wear();
     let used =
         rated_cycles.map(|cycles| round_to_u64((wear.all.mean / cycles as f64 * 100.0).min(255.0).floor()));
+    let (spare, read_only) = core.spare_left();
     let throttled_s = core.faults.throttled_ns(now_ns) / 1_000_000_000;
     json!({
-        "critical_warning": 0,
+        "critical_warning": u64::from(spare < SPARE_THRESHOLD) + if read_only { READ_ONLY } else { 0 },
         "temperature": null,
-        "avail_spare": 100,
-        "spare_thresh": 10,
+        "avail_spare": spare,
+        "spare_thresh": SPARE_THRESHOLD,
         "percent_used": used,
         "endurance_grp_critical_warning_summary": 0,
         "data_units_read": units(Op::Read),
@@ -38,7 +43,7 @@ pub(super) fn smart(core: &Core, rated_cycles: Option<u64>) -> Value {
         "power_on_hours": now_ns / 3_600_000_000_000,
         "unsafe_shutdowns": tally.power_cuts,
         "media_errors": tally.media_errors,
-        "num_err_log_entries": tally.media_errors,
+        "num_err_log_entries": tally.errors,
         "warning_temp_time": 0,
         "critical_comp_time": 0,
         "thm_temp1_trans_count": core.faults.throttled,
@@ -52,7 +57,8 @@ pub(super) fn smart(core: &Core, rated_cycles: Option<u64>) -> Value {
 pub(super) fn ocp(core: &Core) -> Value {
     let (tally, now_ns) = (&core.tally, core.drive.now_ns());
     let geometry = core.drive.geometry();
-    let flash = core.drive.counters().flash();
+    let counters = core.drive.counters();
+    let (flash, aged) = (counters.flash(), &counters.ageing);
     let bytes = |pages: u64| json!({"hi": 0, "lo": pages * u64::from(geometry.page_sectors) * SECTOR_BYTES});
     let blocks: u64 = (0..geometry.units()).map(|unit| geometry.unit_blocks(unit)).sum();
     let free: u64 = (0..geometry.channels).map(|channel| core.drive.free_blocks(channel)).sum();
@@ -61,17 +67,17 @@ pub(super) fn ocp(core: &Core) -> Value {
     json!({
         "Physical media units written": bytes(flash.programs),
         "Physical media units read": bytes(flash.reads),
-        "Bad user nand blocks - Raw": 0,
-        "Bad user nand blocks - Normalized": 100,
+        "Bad user nand blocks - Raw": aged.retired_blocks,
+        "Bad user nand blocks - Normalized": core.spare_left().0,
         "Bad system nand blocks - Raw": 0,
         "Bad system nand blocks - Normalized": 100,
-        "XOR recovery count": 0,
+        "XOR recovery count": aged.rebuilt_pages,
         "Uncorrectable read error count": tally.media_errors,
-        "Soft ecc error count": 0,
+        "Soft ecc error count": aged.soft_pages,
         "End to end detected errors": 0,
         "End to end corrected errors": 0,
         "System data percent used": 0,
-        "Refresh counts": 0,
+        "Refresh counts": aged.refreshed_blocks,
         "Max User data erase counts": wear.all.max,
         "Min User data erase counts": wear.all.min,
         "Number of Thermal throttling events": core.faults.throttled.min(255),

@@ -1,21 +1,25 @@
 //! `inject`: faults that clients see.
 
+use flashweir_run::FlashPart;
 use flashweir_trace::SECTOR_BYTES;
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Fail, shown};
-use super::live::at_drive;
+use super::live::{at_drive, failed};
 use crate::serve::Shared;
 use crate::serve::core::Core;
 use crate::serve::faults::{Spike, Throttle};
 
-const KINDS: &str = "kind=latency, media-error, throttle or none";
+const KINDS: &str = "kind=latency, throttle, media-error, bad-block, die-failure or none";
+
+/// Arguments of any kind.
+const ARGUMENTS: [&str; 11] =
+    ["kind", "add", "count", "for", "offset", "length", "export", "rate", "die", "plane", "block"];
 
 /// Puts a fault into the drive.
 pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value, Fail> {
     let args = |known: &[&str]| Args::new("inject", values, known);
-    let any =
-        Args::new("inject", values, &["kind", "add", "count", "for", "offset", "length", "export", "rate"])?;
+    let any = Args::new("inject", values, &ARGUMENTS)?;
     match any.needed("kind", any.text("kind", KINDS)?, KINDS)? {
         "latency" => {
             let args = args(&["kind", "add", "count", "for"])?;
@@ -52,16 +56,12 @@ pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value,
                 Ok(list(core))
             })
         }
-        "die-failure" => Err(Fail::Refused(
-            "inject: die-failure: the drive has no parity across dies, so all data of the die would be lost for good, and its share \
-             of the capacity with it; expected kind=media-error, which loses data at an address"
-                .into(),
-        )),
-        "bad-block" => Err(Fail::Refused(
-            "inject: bad-block: each unit needs all its blocks to hold its share of the capacity and to collect; expected a drive \
-             that is made with fewer blocks (blocks_per_unit)"
-                .into(),
-        )),
+        "die-failure" => {
+            let args = args(&["kind", "die"])?;
+            let die = args.needed("die", args.number("die")?, "the number of a die, from 0")?;
+            break_part(shared, FlashPart::Die(die))
+        }
+        "bad-block" => bad_block(shared, &args(&["kind", "die", "plane", "block", "offset", "export"])?),
         other => Err(Fail::BadInput(format!("inject: kind: {}; expected {KINDS}", shown(other)))),
     }
 }
@@ -70,7 +70,47 @@ fn until(core: &Core, span_ns: Option<u64>) -> u64 {
     span_ns.map_or(u64::MAX, |span_ns| core.drive.now_ns().saturating_add(span_ns))
 }
 
+/// A block is broken that is named by its place, or by an address that it holds.
+fn bad_block(shared: &Shared, args: &Args<'_>) -> Result<Value, Fail> {
+    let named = [args.number("die")?, args.number("plane")?, args.number("block")?];
+    let part = match (named, args.bytes("offset")?) {
+        ([None, None, None], Some(_)) => FlashPart::BlockOf(sectors_of(shared, args)?.0),
+        ([Some(die), plane, Some(block)], None) => FlashPart::Block { die, plane: plane.unwrap_or(0), block },
+        _ => {
+            return Err(Fail::BadInput(
+                "inject: bad-block: expected die and block (and plane), or offset, a byte in an export"
+                    .into(),
+            ));
+        }
+    };
+    break_part(shared, part)
+}
+
+/// A part of the flash breaks: sectors that are lost can't be read until they are written.
+fn break_part(shared: &Shared, part: FlashPart) -> Result<Value, Fail> {
+    at_drive(shared, |core| {
+        let lost = core.drive.break_part(part).map_err(|error| Fail::Refused(format!("inject: {error}")))?;
+        let sectors: u64 = lost.iter().map(|range| range.end - range.start).sum();
+        for range in lost {
+            core.faults.spoil(range.start, range.end - range.start);
+        }
+        core.save_state().map_err(|error| failed(core, error))?;
+        let mut found = list(core);
+        found["lost_sectors"] = sectors.into();
+        Ok(found)
+    })
+}
+
 fn media_error(shared: &Shared, args: &Args<'_>) -> Result<Value, Fail> {
+    let (lba, sectors) = sectors_of(shared, args)?;
+    at_drive(shared, |core| {
+        core.faults.spoil(lba, sectors);
+        Ok(list(core))
+    })
+}
+
+/// The sectors of an export that arguments name.
+fn sectors_of(shared: &Shared, args: &Args<'_>) -> Result<(u64, u64), Fail> {
     let offset = args.needed("offset", args.bytes("offset")?, "the first byte in the export")?;
     let length = args.bytes("length")?.unwrap_or(SECTOR_BYTES);
     let name = args.text("export", "the name of an export")?;
@@ -91,11 +131,7 @@ fn media_error(shared: &Shared, args: &Args<'_>) -> Result<Value, Fail> {
             "inject: offset={offset}, length={length}: expected multiples of 512 within the export's {size} bytes"
         )));
     }
-    let (lba, sectors) = (export.first + offset / SECTOR_BYTES, length / SECTOR_BYTES);
-    at_drive(shared, |core| {
-        core.faults.spoil(lba, sectors);
-        Ok(list(core))
-    })
+    Ok((export.first + offset / SECTOR_BYTES, length / SECTOR_BYTES))
 }
 
 /// Faults that the drive has.

@@ -3,16 +3,19 @@
 use flashweir_trace::Request;
 use serde::Deserialize;
 
+use std::ops::Range;
+
 use super::Intake;
 use crate::config::Config;
 use crate::content::Content;
-use crate::core::AHEAD;
+use crate::core::{AHEAD, Broken};
 use crate::error::RunError;
 use crate::external::External;
 use crate::geometry::Geometry;
 use crate::nand::DieWorkTimes;
 use crate::nand::probe::Recorded;
 use crate::nand::{Probe, TimePath};
+use crate::op::PageSlice;
 use crate::sim::ledger::BeforeDrain;
 use crate::sim::state::{Owned, StateReader};
 use crate::sim::{Drive, Ledger, State};
@@ -192,6 +195,30 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
 
     fn die_use(&mut self) -> Vec<DieWorkTimes> {
         self.array.probe().die_use()
+    }
+
+    fn break_blocks(&mut self, broken: &Broken) -> Vec<Range<u64>> {
+        let sectors = self.core.page_sectors.get() as u32;
+        let mut lost: Vec<Range<u64>> = Vec::new();
+        for lpn in self.core.break_blocks(broken) {
+            let on_flash = |first: &u32| {
+                !self.is_buffered_whole(PageSlice {
+                    lpn,
+                    first: *first,
+                    end: first + 1,
+                    stream: 0,
+                    handle: 0,
+                })
+            };
+            for sector in (0..sectors).filter(on_flash) {
+                let lba = lpn * u64::from(sectors) + u64::from(sector);
+                match lost.last_mut() {
+                    Some(range) if range.end == lba => range.end += 1,
+                    _ => lost.push(lba..lba + 1),
+                }
+            }
+        }
+        lost
     }
 
     fn snapshot(&mut self) -> Box<dyn Drive> {

@@ -158,6 +158,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
                 Act::At { time_ns, number } => self.array.call_at(time_ns, INTERFACE_TAG + number),
                 Act::Complete { number, request, issue_ns, parts } => {
                     let now = self.array.now_ns();
+                    self.ledger.hear_of(&mut self.core.failing);
                     let (probe, counters) = (self.array.probe(), &mut self.core.counters);
                     self.ledger.complete(probe, counters, number, &request, issue_ns, now, &parts);
                     if self.limits.is_some() {

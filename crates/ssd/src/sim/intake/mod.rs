@@ -191,6 +191,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if arrival.is_none() {
             self.window.leave(end_ns);
         }
+        self.ledger.hear_of(&mut self.core.failing);
         let (probe, counters) = (self.array.probe(), &mut self.core.counters);
         self.ledger.complete(probe, counters, number, request, now, end_ns, &parts);
         self.check(number + 1)
@@ -250,7 +251,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         }
         match request.op {
             Op::Flush => self.flush(tag),
-            _ if is_empty(request) || self.core.refuses(request) => Ok(()),
+            _ if is_empty(request) || self.core.refuses(number, request) => Ok(()),
             Op::Read => self.read(tag, request),
             Op::Write if !self.core.takes_zone_commands() => self.write(tag, request),
             Op::Trim if !self.core.takes_zone_commands() => self.trim(tag, request),

@@ -187,6 +187,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         } else {
             parts.host_queue += waited_ns;
             let now = self.array.now_ns();
+            self.ledger.hear_of(&mut self.core.failing);
             let (probe, counters) = (self.array.probe(), &mut self.core.counters);
             self.ledger.complete(probe, counters, *number, request, issue_ns, now, parts);
             if self.limits.is_some() {

@@ -56,7 +56,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         if !self.core.takes_zone_commands() {
             return Err(RunError::NotZoned { number: number + 1, op: request.op.name() });
         }
-        let work = self.core.admit(request);
+        let work = self.core.admit(Some(number), request);
         if let (Op::Append, Some(write)) = (request.op, work.write) {
             self.ledger.append(number, write.lba);
         }
