@@ -25,7 +25,7 @@ def import_configuration(
         str,
         typer.Argument(
             metavar="FILE",
-            help="ssdconfig.xml, page.parameters, ssd_config.h, or a script or the options of -device femu.",
+            help="ssdconfig.xml, page.parameters, ssd_config.h; of femu a script, or femu,KEY=VALUE... of -device.",
         ),
     ],
     workload: Annotated[

@@ -14,6 +14,8 @@ _MEMORY_PAGE = 4096
 _KEEPS = 1 << 20
 _MAX_NS = 10**12
 _CELLS = {"CELL_MODE_SLC": ("LSB",), "CELL_MODE_MLC": ("LSB", "MSB"), "CELL_MODE_TLC": ("LSB", "MSB", "CSB")}
+# Cells by the pages of a program of all types of a word line.
+_ONE_SHOT = {2: "mlc", 3: "tlc", 4: "qlc"}
 _ZONES = (
     "DIES_PER_ZONE",
     "ZONE_SIZE",
@@ -41,8 +43,8 @@ def convert(file: str, model: str, memory: str | int) -> list[Entry]:
     if room is None or not _KEEPS <= room < 1 << 60:
         raise ConfigError(f"--memory {shown(memory)}: expected a size such as 64GiB, 1MiB at least")
     _kind(source, macros)
-    _geometry(source, int(room))
-    _times(source, macros)
+    reads = _times(source, macros)
+    _geometry(source, int(room), reads)
     _firmware(source)
     _host(source)
     return source.finish()
@@ -79,32 +81,33 @@ def _kind(source: Source, macros: dict[str, str]) -> None:
                 " collects by itself")  # fmt: skip
 
 
-def _geometry(source: Source, memory: int) -> None:
+def _geometry(source: Source, memory: int, reads: int) -> None:
     page = source.whole("FLASH_PAGE_SIZE", 512, 256 << 10)
     if page % 512:
         raise source.wrong("FLASH_PAGE_SIZE", "a multiple of 512")
     planes = source.whole("PLNS_PER_LUN", 1, 1 << 16)
     dies, channels = source.whole("LUNS_PER_NAND_CH", 1, 1 << 16), source.whole("NAND_CHANNELS", 1, 1 << 16)
-    source.same("FLASH_PAGE_SIZE", {"page": size(page)})
+    unit: dict[str, Value] = {"ftl.map_unit": size(_MEMORY_PAGE)} if page > _MEMORY_PAGE else {}
+    source.same("FLASH_PAGE_SIZE", {"page": size(page)} | unit, "mapped in units of 4 KiB")
     source.same("NAND_CHANNELS", {"channels": channels})
     source.same("LUNS_PER_NAND_CH", {"dies": dies})
     source.same("PLNS_PER_LUN", {"planes": planes})
     units, blocks = planes * dies * channels, source.whole("BLKS_PER_PLN", 0, 1 << 31)
+    # Blocks are of whole programs there.
+    oneshot = source.whole("ONESHOT_PAGE_SIZE", page, 1 << 30)
+    program = oneshot // page
     if blocks:
-        pages = -(-memory // (units * blocks * page))
+        pages = -(-memory // (units * blocks * oneshot)) * program
         ours = {"blocks_per_unit": blocks, "pages_per_block": pages}
         source.same("BLKS_PER_PLN", ours, f"blocks as large as {size(memory)} of memory make them")
         source.same("BLK_SIZE", None, "no effect with BLKS_PER_PLN")
     else:
         block = source.whole("BLK_SIZE", page, 1 << 40)
-        ours = {"blocks_per_unit": max(2, -(-memory // (units * block))), "pages_per_block": max(1, block // page)}
+        pages = -(-block // oneshot) * program
+        ours = {"blocks_per_unit": max(2, -(-memory // (units * block))), "pages_per_block": pages}
         source.same("BLK_SIZE", ours, f"as many as {size(memory)} of memory have")
         source.same("BLKS_PER_PLN", None, "0: BLK_SIZE says")
-    oneshot = source.whole("ONESHOT_PAGE_SIZE", page, 1 << 30)
-    if oneshot == page:
-        source.same("ONESHOT_PAGE_SIZE", None, "a program is of one page")
-    else:
-        source.none("ONESHOT_PAGE_SIZE", f"a program of {oneshot // page} pages: waits for programs of several pages")
+    _programs(source, page, oneshot, reads)
     ratio = source.number("OP_AREA_PERCENT", 0, 100)
     if ratio:
         # Rounded down to a percent there: 1.07 is 107 / 100.
@@ -113,7 +116,20 @@ def _geometry(source: Source, memory: int) -> None:
         source.part("OP_AREA_PERCENT", {"op_ratio": 0.07}, "0, as of zones; a conventional drive needs some")
 
 
-def _times(source: Source, macros: dict[str, str]) -> None:
+def _programs(source: Source, page: int, oneshot: int, reads: int) -> None:
+    """Pages of a program; `reads`: different times of reads."""
+    pages = oneshot / page
+    if pages == 1:
+        source.same("ONESHOT_PAGE_SIZE", None, "a program is of one page")
+    elif pages in _ONE_SHOT and reads in (1, pages):
+        ours: dict[str, Value] = {"nand.cell": _ONE_SHOT[int(pages)], "nand.programs": "one-shot"}
+        source.same("ONESHOT_PAGE_SIZE", ours, f"a program is of {pages:g} pages")
+    else:
+        source.none("ONESHOT_PAGE_SIZE", f"a program of {pages:g} pages: 1 to 4 here, as many as page types")
+
+
+def _times(source: Source, macros: dict[str, str]) -> int:
+    """Times of the flash. Returns the number of different times of reads."""
     cell = macros.get("CELL_MODE", "CELL_MODE_MLC").strip("() ")
     if cell not in _CELLS:
         raise ConfigError(f"{plain(source.file)}: CELL_MODE = {shown(cell)!r}: expected one of {', '.join(_CELLS)}")
@@ -145,6 +161,7 @@ def _times(source: Source, macros: dict[str, str]) -> None:
                     " each 4 KiB")  # fmt: skip
     else:
         source.same("FW_CH_XFER_LATENCY", None, "none")
+    return 1 if isinstance(reads, str) else len(reads)
 
 
 def _firmware(source: Source) -> None:

@@ -135,6 +135,23 @@ def test_nvmevirt_sizes_blocks_by_memory(tmp_path: Path) -> None:
     assert entry(found, "NEW_KEY").status == "none"
 
 
+def test_programs_of_several_pages_of_nvmevirt_are_one_shot(tmp_path: Path) -> None:
+    path = sample("nvmevirt", tmp_path)
+    text = path.read_text()
+    rates = []
+    for pages, cell in ((1, None), (2, "mlc"), (3, None)):
+        path.write_text(text.replace("(FLASH_PAGE_SIZE * 1)", f"(FLASH_PAGE_SIZE * {pages})"))
+        found = flashweir.import_drive("nvmevirt", path)
+        assert found.settings.get("nand.cell") == cell
+        assert entry(found, "ONESHOT_PAGE_SIZE").status == ("none" if pages == 3 else "set")
+        assert int(str(found.settings["pages_per_block"])) % pages == 0
+        if pages < 3:
+            small = {"capacity": "256MiB", "host.queue_depth": 32, "precondition": "empty", "host.link": "none"}
+            run = flashweir.simulate("sequential:span=128MiB,size=128KiB,count=1000,write=1", found.settings, set=small)
+            rates.append(run.iops)
+    assert rates[1] > 1.6 * rates[0]
+
+
 def test_femu_options_and_script_agree(tmp_path: Path) -> None:
     options = flashweir.import_drive("femu", FEMU).settings
     assert flashweir.import_drive("femu", sample("femu", tmp_path)).settings == options

@@ -1,6 +1,6 @@
 //! A frozen drive as text: settings, workloads and options of one run, on one line.
 //!
-//! `device=NAME` is a preset. `load=SPEC` starts a workload, `load.limit=N` and the like are options of the last one, and
+//! `device=NAME` is a preset, or a file of `devices`. `load=SPEC` starts a workload, `load.limit=N` and the like are options of the last one, and
 //! `load=trace` is the trace that ships. `run.NAME=VALUE` is an option of the run. Everything else is a setting of the drive.
 
 use std::collections::BTreeMap;
@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use flashweir_run::{RunSpec, WorkloadSpec};
 use serde_json::{Map, Value, json};
 
+/// Presets that have changed since, as they were when their drives were frozen.
+const DEVICES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frozen/devices");
 /// The trace that ships.
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/package-build.blktrace.0.zst");
 
@@ -19,7 +21,11 @@ pub(crate) fn parse(line: &str) -> RunSpec {
     for token in line.split_whitespace() {
         let (key, value) = token.split_once('=').unwrap_or_else(|| panic!("no value: {token}"));
         match key.split_once('.') {
-            None if key == "device" => run.device = Some(value.into()),
+            None if key == "device" => {
+                let kept = format!("{DEVICES}/{value}.toml");
+                let is_kept = std::path::Path::new(&kept).exists();
+                run.device = Some(if is_kept { kept.into() } else { value.into() });
+            }
             None if key == "load" => {
                 let spec = if value == "trace" { TRACE } else { value };
                 loads.push(Map::from_iter([("spec".to_owned(), json!(spec))]));

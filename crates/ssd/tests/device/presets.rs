@@ -52,6 +52,7 @@ const NAMED: [(&str, &[&str]); 8] = [
             "cores",
             "write buffer",
             "codewords",
+            "mapping unit",
             "page types",
         ],
     ),
@@ -64,6 +65,7 @@ const NAMED: [(&str, &[&str]); 8] = [
             "longer reads in firmware",
             "cores",
             "write buffer",
+            "mapping unit",
             "codewords",
             "cells",
             "one-shot programs",
@@ -77,6 +79,7 @@ const NAMED: [(&str, &[&str]); 8] = [
             "cores",
             "map in the host's memory",
             "write buffer",
+            "mapping unit",
             "codewords",
             "page types",
             "shadow order",
@@ -152,8 +155,15 @@ const NAMED: [(&str, &[&str]); 8] = [
 const SMALL: [(&str, &str); 2] = [("host.mode", "open"), ("precondition", "full")];
 
 /// Pages of a block and capacity, if they are not 12 and 256 MiB: as many as leave room for SLC caches, dies and their spare blocks.
-const SHAPES: [(&str, &str, &str); 4] =
-    [("zn540", "24", "1280MiB"), ("z-nand", "12", "1GiB"), ("ufs", "48", "256MiB"), ("emmc", "48", "256MiB")];
+const SHAPES: [(&str, &str, &str); 7] = [
+    ("970-pro", "24", "384MiB"),
+    ("enterprise-tlc", "24", "384MiB"),
+    ("consumer-tlc", "48", "512MiB"),
+    ("zn540", "24", "1280MiB"),
+    ("z-nand", "12", "1GiB"),
+    ("ufs", "48", "256MiB"),
+    ("emmc", "48", "256MiB"),
+];
 
 /// Keys that are at their defaults together or not at all.
 const TOGETHER: [(&str, &[&str]); 1] = [("qlc", &["nand.programs", "timing.program"])];
