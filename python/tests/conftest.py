@@ -22,8 +22,8 @@ from flashweir._native import __version__
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-# For the commands of the tests and their server, too. OpenBLAS' other threads spin while they wait, and take the time of
-# the other test process: matrices are small. `flashweir search` sets the same, too late for a server that has numpy.
+# For commands and their server, too. Other threads of OpenBLAS spin while they wait, and matrices are small here.
+# `flashweir search` sets the same by itself, but too late in a process that is forked from one with numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parents[2]
