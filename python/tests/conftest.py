@@ -3,6 +3,7 @@
 import fcntl
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -20,6 +21,10 @@ from flashweir._native import __version__
 # Random tests draw the same cases every time, here and in CI, and none fails for being slow.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+# For commands and their server, too. Other threads of OpenBLAS spin while they wait, and matrices are small here.
+# `flashweir search` sets the same by itself, but too late in a process that is forked from one with numpy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED_TRACE = ROOT / "traces" / "package-build.blktrace.0.zst"

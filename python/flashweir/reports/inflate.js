@@ -3,7 +3,9 @@
 // when the page is printed at once. Large figures are packed in the same way.
 window.flashweir = window.flashweir || {};
 flashweir.unpacked = (holder) => {
-  const bytes = Uint8Array.from(atob(holder.textContent.trim()), (character) => character.charCodeAt(0));
+  const packed = atob(holder.textContent.trim());
+  const bytes = new Uint8Array(packed.length);
+  for (let place = 0; place < packed.length; place += 1) bytes[place] = packed.charCodeAt(place);
   const out = new Uint8Array(Number(holder.dataset.size));
   const LENGTHS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
   const LENGTH_BITS = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
@@ -21,19 +23,43 @@ flashweir.unpacked = (holder) => {
     return value;
   }
 
-  // A Huffman code: how many codes each length has, and the symbols in the order of their codes.
+  // A Huffman code: how many codes each length has, the symbols in the order of their codes, and a table of those that
+  // are not longer than QUICK: what the next bits begin with, as 16 x symbol + length of its code (0: a longer code).
+  const QUICK = 10;
   function code(lengths) {
     const counts = new Uint16Array(16);
     for (const length of lengths) counts[length] += 1;
     counts[0] = 0;
     const next = new Uint16Array(16);
-    for (let length = 1; length < 15; length += 1) next[length + 1] = next[length] + counts[length];
+    const codes = new Uint16Array(16);
+    for (let length = 1; length < 15; length += 1) {
+      next[length + 1] = next[length] + counts[length];
+      codes[length + 1] = (codes[length] + counts[length]) << 1;
+    }
     const symbols = new Uint16Array(lengths.length);
-    lengths.forEach((length, symbol) => { if (length) symbols[next[length]++] = symbol; });
-    return { counts, symbols };
+    const quick = new Uint16Array(1 << QUICK);
+    lengths.forEach((length, symbol) => {
+      if (!length) return;
+      symbols[next[length]++] = symbol;
+      let first = 0;
+      for (let bit = 0, found = codes[length]++; bit < length; bit += 1, found >>= 1) first = (first << 1) | (found & 1);
+      if (length > QUICK) return;
+      for (let place = first; place < 1 << QUICK; place += 1 << length) quick[place] = (symbol << 4) | length;
+    });
+    return { counts, symbols, quick };
   }
 
-  function symbol({ counts, symbols }) {
+  function symbol({ counts, symbols, quick }) {
+    while (held < QUICK) {
+      hold |= bytes[at++] << held;
+      held += 8;
+    }
+    const known = quick[hold & ((1 << QUICK) - 1)];
+    if (known) {
+      hold >>>= known & 15;
+      held -= known & 15;
+      return known >> 4;
+    }
     let [found, first, index] = [0, 0, 0];
     for (let length = 1; length < 16; length += 1) {
       found |= bits(1);
@@ -77,6 +103,7 @@ flashweir.unpacked = (holder) => {
   }
 
   function stored() {
+    at -= held >> 3; // Whole bytes that a symbol has looked at ahead.
     [hold, held] = [0, 0];
     const length = bytes[at] | (bytes[at + 1] << 8);
     out.set(bytes.subarray(at + 4, at + 4 + length), end);

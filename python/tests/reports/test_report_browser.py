@@ -1,5 +1,7 @@
 """Reports in a browser: figures are drawn and can be worked with, on large and small screens, light, dark, on paper."""
 
+import base64
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,16 @@ FITTED = "[...document.querySelectorAll('.plot')].every((plot) => plot._fullLayo
 WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 
 
+# Each byte twice as often as the one before it: Huffman codes of 1 to 14 bits, more than are looked up at once.
+SKEWED = b"".join(bytes([ord("a") + rank]) * 2**rank for rank in range(14))
+TEXTS = {
+    "dynamic": (b"a page of many words, " * 40, zlib.Z_DEFAULT_STRATEGY),
+    "fixed": (b"a page of many words, " * 40, zlib.Z_FIXED),
+    "short codes": (b"ab" * 300, zlib.Z_HUFFMAN_ONLY),
+    "long codes": (SKEWED, zlib.Z_HUFFMAN_ONLY),
+}
+
+
 def trace_visibility(page: Page, name: str) -> list[Any]:
     found: list[Any] = page.evaluate(f"{plot(name)}.data.map((trace) => trace.visible ?? true)")
     return found
@@ -36,6 +48,21 @@ def test_every_kind_of_figure_is_drawn(page: Page, files: dict[str, Path]) -> No
     assert page.locator("#channel-time .bars").count() == 4
     legend = page.locator("#channel-activity .legendtext").all_text_contents()
     assert legend == ["host", "gc", "mapping", "waiting", "idle"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_kind_of_block_is_unpacked(page: Page, files: dict[str, Path], text: str) -> None:
+    """A flush adds a stored block: it begins at a whole byte, behind codes that end anywhere."""
+    given, strategy = TEXTS[text]
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, strategy)
+    packed = b""
+    for at in range(8):
+        packed += packer.compress(given[at:]) + packer.flush(zlib.Z_SYNC_FLUSH)
+    plain = zlib.compressobj(0, zlib.DEFLATED, -zlib.MAX_WBITS)
+    show(page, files["two"])
+    for whole in (packed + packer.flush(), packed + plain.compress(given) + plain.flush()):
+        held = {"textContent": base64.b64encode(whole).decode(), "dataset": {"size": len(zlib.decompress(whole, -15))}}
+        assert page.evaluate("(held) => flashweir.unpacked(held)", held).encode() == zlib.decompress(whole, -15)
 
 
 def test_figures_are_drawn_when_they_come_near(page: Page, files: dict[str, Path]) -> None:

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use flashweir_ssd::config::layers::{Ineffective, settle, to_value};
 use flashweir_ssd::{Config, ConfigError};
@@ -47,11 +48,16 @@ pub(super) struct Space {
     owners: Vec<Option<(usize, usize)>>,
     /// By text of a refusal or of a note: the factors that it names.
     named: RefCell<BTreeMap<String, BTreeSet<usize>>>,
+    /// By row (numbers of values below 256): many searches look at the same drives, whose configurations take the time.
+    settled: RefCell<BTreeMap<Vec<u8>, Settled>>,
     /// Pairs for which more drives are named than are looked at.
     pub(super) gave_up: Cell<usize>,
     /// The reasons that the last search found before it gave up.
     so_far: RefCell<Vec<String>>,
 }
+
+/// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
+type Settled = Rc<Result<(Vec<bool>, Vec<Ineffective>), ConfigError>>;
 
 /// A conflict among the settings of a row.
 struct Conflict {
@@ -126,8 +132,18 @@ impl Space {
             values.iter().position(|value| get(&base, &factor.key.name) == Some(value))
         });
         let of_base = of_base.collect();
-        let (named, gave_up, so_far) = (RefCell::default(), Cell::default(), RefCell::default());
-        Self { factors, base, changed, values, of_base, owners, named, gave_up, so_far }
+        Self {
+            factors,
+            base,
+            changed,
+            values,
+            of_base,
+            owners,
+            named: RefCell::default(),
+            settled: RefCell::default(),
+            gave_up: Cell::default(),
+            so_far: RefCell::default(),
+        }
     }
 
     /// True if the factor exists on the drive.
@@ -182,8 +198,19 @@ impl Space {
         serde_json::from_value(table).expect("each value was read before")
     }
 
-    /// By factor: whether its value is there when all without effect is set back. With the notes that say why not.
-    fn settled(&self, row: &Row) -> Result<(Vec<bool>, Vec<Ineffective>), ConfigError> {
+    /// What a row settles to, computed once.
+    fn settled(&self, row: &Row) -> Settled {
+        let number = |value: &usize| u8::try_from(*value).expect("fewer values than 256");
+        let key: Vec<u8> = row.iter().map(number).collect();
+        if let Some(settled) = self.settled.borrow().get(&key) {
+            return Rc::clone(settled);
+        }
+        let settled = Rc::new(self.settle(row));
+        self.settled.borrow_mut().insert(key, Rc::clone(&settled));
+        settled
+    }
+
+    fn settle(&self, row: &Row) -> Result<(Vec<bool>, Vec<Ineffective>), ConfigError> {
         let config = self.config(row);
         let (settled, notes) = settle(config.clone())?;
         if settled == config {
@@ -199,7 +226,10 @@ impl Space {
 
     /// Values of a legal drive that have their effect: by factor.
     pub(super) fn standing(&self, row: &Row) -> Vec<bool> {
-        self.settled(row).unwrap_or_else(|error| panic!("{:?}: {error}", self.settings(row))).0
+        match &*self.settled(row) {
+            Ok((stands, _)) => stands.clone(),
+            Err(error) => panic!("{:?}: {error}", self.settings(row)),
+        }
     }
 
     /// Factors that a refusal or a note names, but not by a wildcard.
@@ -215,11 +245,12 @@ impl Space {
 
     /// `None` if the drive is legal and each chosen value has its effect.
     fn conflict(&self, row: &Row, chosen: &Chosen) -> Option<Conflict> {
-        let (stands, notes) = match self.settled(row) {
+        let settled = self.settled(row);
+        let (stands, notes) = match &*settled {
             Ok(settled) => settled,
             Err(ConfigError::Refused { keys, reason }) => {
-                let factors = &self.named(&keys) | &self.named(&reason);
-                return Some(Conflict { factors, reasons: vec![reason] });
+                let factors = &self.named(keys) | &self.named(reason);
+                return Some(Conflict { factors, reasons: vec![reason.clone()] });
             }
             Err(error) => panic!("neither legal nor in the tables: {:?}: {error}", self.settings(row)),
         };
