@@ -246,12 +246,12 @@ def figures(numbers: Mapping[str, Factorial], loads: Sequence[str], mixes: Seque
         )  # fmt: skip
 
 
-def put(document: Path, text: str) -> None:
-    """Replaces what is between the marks of a document."""
-    before, begin, rest = document.read_text(encoding="utf-8").partition(MARKS[0])
-    if not begin or MARKS[1] not in rest:
-        raise SystemExit(f"{document}: expected the marks {MARKS[0]} and {MARKS[1]}")
-    document.write_text(f"{before}{begin}\n\n{text}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")
+def put(document: Path, text: str, marks: tuple[str, str] = MARKS) -> None:
+    """Replaces what is between two marks of a document."""
+    before, begin, rest = document.read_text(encoding="utf-8").partition(marks[0])
+    if not begin or marks[1] not in rest:
+        raise SystemExit(f"{document}: expected the marks {marks[0]} and {marks[1]}")
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{marks[1]}{rest.partition(marks[1])[2]}", encoding="utf-8")
 
 
 def main() -> None:

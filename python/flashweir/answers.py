@@ -1,6 +1,8 @@
 """Checks of the answers of policies in Python: a wrong one is refused in a line that shows it and what was expected."""
 
 import operator
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 # Kinds of background work, by their number in the engine.
@@ -9,6 +11,12 @@ WORK = {"collect": 0, "level": 1, "write_back": 2}
 _MAX_U32 = (1 << 32) - 1
 _MAX_TIME_NS = (1 << 63) - 1
 _MAX_SHOWN = 60
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def one_line(text: str) -> str:
+    """A text in one line; control characters, which a terminal would obey, as escapes of Python."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", " ".join(text.split()))
 
 
 def shown(answer: object) -> str:
@@ -16,7 +24,7 @@ def shown(answer: object) -> str:
     dtype, shape = getattr(answer, "dtype", None), getattr(answer, "shape", None)
     if dtype is not None and shape:
         return f"an array of {dtype} of shape {shape}"
-    text = " ".join(repr(answer).split())
+    text = one_line(repr(answer))
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
@@ -76,7 +84,12 @@ def steps(answer: object) -> Steps:
     if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
         raise TypeError(f"{shown(answer)}: expected steps, as (unit, work) or (unit, work, 'should')")
     again_ns, spare_below, idle_ns = asks.values()
-    return [_step(step) for step in answer], again_ns, spare_below, idle_ns
+    found = [_step(step) for step in answer]
+    if len(set(found)) < len(found):
+        unit, work, should = next(step for step, count in Counter(found).items() if count > 1)
+        twice = (unit, next(name for name, number in WORK.items() if number == work), *(["should"] if should else []))
+        raise ValueError(f"{twice} twice: expected each step once")
+    return found, again_ns, spare_below, idle_ns
 
 
 def _asked(value: object, expected: str, limit: int) -> int | None:

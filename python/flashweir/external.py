@@ -258,8 +258,11 @@ def load(slot: str, file: str) -> Callable[..., object]:
         except BaseException as error:
             if mine is not None:
                 mine.raised = error
-            if isinstance(error, (Exception, KeyboardInterrupt)):
+            if isinstance(error, KeyboardInterrupt):
                 raise
+            if isinstance(error, Exception):
+                named = "" if isinstance(error, ConfigError) else f"{type(error).__name__}: "
+                raise ConfigError(answers.one_line(f"{named}{error}")) from error
             # It would end the command without a message.
             raise ConfigError(f"{place} {called_exit(error)}: expected an answer") from error
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flashweir._native import ConfigError
+from flashweir.answers import one_line
 
 
 def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[..., Any]:
@@ -34,7 +35,7 @@ def load_function(place: str, user: str, noun: str = "FUNCTION") -> Callable[...
         raise
     except BaseException as error:  # `sys.exit` among them: it would end the command without a message
         is_exit = not isinstance(error, Exception)
-        why = f"it {called_exit(error)}" if is_exit else " ".join(f"{type(error).__name__}: {error}".split())
+        why = f"it {called_exit(error)}" if is_exit else one_line(f"{type(error).__name__}: {error}")
         raise ConfigError(f"{user} {place!r}: {file} does not run: {why}") from error
     found = getattr(module, name, None)
     if not callable(found):

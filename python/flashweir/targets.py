@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from flashweir._native import ConfigError, FlashweirError
+from flashweir.answers import one_line
 from flashweir.functions import load_function
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _settings(text: str) -> dict[str, str]:
 
 def _where(error: BaseException) -> str:
     """An exception in one line, with the line that raised it."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())
+    said = one_line(f"{type(error).__name__}: {error}")
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
     return f"{said} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else said
 

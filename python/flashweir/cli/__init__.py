@@ -15,6 +15,7 @@ import typer
 
 from flashweir import _native, arguments, notices
 from flashweir._native import ConfigError, DeviceError, FlashweirError, TraceError
+from flashweir.answers import one_line
 from flashweir.cli import coercion, completion, streams
 from flashweir.cli.common import Stopped, quietly
 from flashweir.whole import STANDARD
@@ -174,5 +175,5 @@ def _flushed(code: int) -> int:
 
 def fail(message: str, code: int) -> int:
     """Prints the one line that says what is wrong, and passes the exit code through."""
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    print("error:", one_line(message), file=sys.stderr)
     return code

@@ -137,6 +137,36 @@ def test_a_missing_run_is_refused(analyse: ModuleType) -> None:
         analyse.factorials(runs()[1:])
 
 
+@pytest.mark.usefixtures("analyse")
+def test_the_part_of_planners_is_beside_managed_channels() -> None:
+    sys.modules.pop("planners", None)
+    planners = importlib.import_module("planners")
+    own, steps = 0.8, 0.5
+    found = []
+    for run in runs(reads=99):
+        if run["planner"] != "none" or run["scheduler"] == "suspend":
+            continue
+        for planner, gain in (("none", 1.0), ("managed", steps), ("cycle-filling", steps * own), ("forwarding", steps)):
+            numbers = {name: value * gain for name, value in run.items() if name.endswith(("mean", "p99"))}
+            # Another scheduler, and a mix apart, count nowhere.
+            odd = 9.0 if run["scheduler"] == "read-first" else 1.0
+            numbers = {name: value * odd if planner != "none" else value for name, value in numbers.items()}
+            found.append({**run, **numbers, "planner": planner, "memory_hits": 0.25 if planner == "managed" else 0.0})
+            if odd == 1.0:
+                apart = {name: value * (5.0 if planner != "none" else 1.0) for name, value in numbers.items()}
+                found.append({**found[-1], **apart, "workload": f"part {run['workload']}"})
+    lines = list(planners.of_planners(planners.drives(found)))
+    factors = {line.split("|")[1].strip(): [cell.split()[0] for cell in line.split("|")[2:7]] for line in lines[2:]}
+    assert factors["no buffer, dynamic: managed / none"] == ["0.5", "0.5", "0.5", "0.5", "25.00%"]
+    assert factors["1 MiB buffer, tenants: cycle-filling / managed"] == ["0.8", "0.8", "0.8", "0.8", "0.00%"]
+    assert factors["no buffer, dynamic: cycle-filling / none"] == ["0.4", "0.4", "0.4", "0.4", "0.00%"]
+    assert factors["1 MiB buffer, dynamic: forwarding / managed"][0] == "1"
+    assert "no buffer, dynamic: forwarding / managed" not in factors
+    # The third mix has 99 reads: two mixes are left, without spread here.
+    read = planners.drives(found)["managed", "dynamic", "none"]["read mean"]
+    assert [math.isnan(mean) for mean in read.mean(axis=0)] == [False, False, True]
+
+
 def test_no_trace_is_in_two_mixes_and_all_have_three_loads() -> None:
     mixes = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("mix-*.toml"))]
     traces = [tenant["workload"] for mix in mixes for tenant in mix["tenants"].values()]

@@ -18,6 +18,13 @@ TOGETHER = {"gc.planner_together": True, "buffer.bytes": "256KiB"}
 IDLE = {"host.mode": "open", "buffer.bytes": "64KiB"}
 
 
+class Clears:
+    """An answer whose text clears the screen of a terminal."""
+
+    def __repr__(self) -> str:
+        return "\x1b[2J"
+
+
 def planner(answer: Callable[[Any], Any]) -> dict[str, Any]:
     return {"gc.planner": answer, **TOGETHER}
 
@@ -61,6 +68,18 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {
     "a unit of background": (
         {"background.kind": lambda _: [(2**40, "collect")], **IDLE},
         "background.kind: ValueError: 1099511627776: expected the number of a unit",
+    ),
+    "a step twice": (
+        {"background.kind": lambda _: [(1, "collect"), (0, "collect", "should"), (np.int64(1), "collect")], **IDLE},
+        "background.kind: ValueError: (1, 'collect') twice: expected each step once",
+    ),
+    "a more urgent step twice": (
+        {"background.kind": lambda _: [(1, "collect"), (1, "collect", "should"), (1, "collect", "should")], **IDLE},
+        "background.kind: ValueError: (1, 'collect', 'should') twice: expected each step once",
+    ),
+    "a step with control characters": (
+        {"background.kind": lambda _: Clears(), **IDLE},
+        r"background.kind: TypeError: \x1b[2J: expected steps",
     ),
     "other keys": (
         {"background.kind": lambda _: {"steps": [], 3: 1, "x": 2}, **IDLE},
@@ -215,6 +234,31 @@ def test_functions_for_a_saved_drive_are_checked(tmp_path: Path, policies: Any, 
     with pytest.raises(FlashweirError) as failed:
         loaded.drain()
     assert isinstance(failed.value.__cause__, ValueError)
+
+
+def clears(_: object) -> int:
+    raise ValueError("\x1b[2J of\nblock \x9b 3")
+
+
+def test_control_characters_of_an_exception_are_shown_as_escapes(tmp_path: Path) -> None:
+    with pytest.raises(FlashweirError) as caught:
+        simulate(WRITES, set={**DRIVE, "gc.victim": clears})
+    assert str(caught.value) == r"gc.victim: ValueError: \x1b[2J of block \x9b 3"
+    assert isinstance(caught.value.__cause__, ValueError)
+
+    (tmp_path / "own.py").write_text('raise ValueError("\\x1b[2J")\n')
+    words = [f"--set={key}={value}" for key, value in DRIVE.items()]
+    words += ["--set=gc.victim=external", "--set=gc.victim_file=own.py:pick"]
+    command = [sys.executable, "-m", "flashweir", "simulate", WRITES, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("own.py does not run: ValueError: \\x1b[2J\n")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "flashweir", "simulate", "no \x1b[2J trace"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert r"no \x1b[2J trace" in done.stderr
 
 
 def test_what_the_file_of_a_policy_raises_is_the_cause(tmp_path: Path) -> None:
