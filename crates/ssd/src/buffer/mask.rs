@@ -20,6 +20,10 @@ impl SectorMask {
 
     /// Adds sectors.
     pub(crate) fn insert(&mut self, first: u32, end: u32) {
+        if first < end && end <= 64 {
+            self.0[0] |= (u64::MAX >> (64 - (end - first))) << first;
+            return;
+        }
         words(first, end).for_each(|(word, bits)| self.0[word] |= bits);
     }
 

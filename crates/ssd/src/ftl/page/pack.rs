@@ -125,17 +125,11 @@ impl PageFtl {
         if self.units[unit as usize].steps.read == Some(from / per_page) {
             ops.in_ram(from / per_page);
         }
-        let group = self.group_of_moved(unit, from);
-        let mut frontier = self.move_to(unit, from, frontier, ops);
-        let (mut moved, mut last) = (1, from);
-        while moved < per_page
-            && self.units[unit as usize].steps.victim.is_some()
-            && let Some(from) = self.page_to_move(unit)
-            && self.group_of_moved(unit, from) == group
-        {
-            frontier = self.move_to(unit, from, frontier, ops);
-            (moved, last) = (moved + 1, from);
-        }
+        let (mut frontier, moved, last) = if self.groups.is_some() {
+            self.move_of_group(unit, from, frontier, ops)
+        } else {
+            self.move_whole(unit, from, frontier, ops)
+        };
         let state = &mut self.units[unit as usize];
         state.steps.read = Some(last / per_page);
         let padded;
@@ -143,6 +137,69 @@ impl PageFtl {
         state.steps.add_padding(padded);
         ops.padded(padded);
         (frontier, moved)
+    }
+
+    /// Moves valid units of the victim, from `from` on, as long as they go to the same group and the page of flash has room. Returns
+    /// the frontier after it, the units moved, and the last one.
+    fn move_of_group(
+        &mut self,
+        unit: u32,
+        from: u32,
+        frontier: Frontier,
+        ops: &mut Ops,
+    ) -> (Frontier, u32, u32) {
+        let group = self.group_of_moved(unit, from);
+        let mut frontier = self.move_to(unit, from, frontier, ops);
+        let (mut moved, mut last) = (1, from);
+        while moved < self.rules.per_page
+            && self.units[unit as usize].steps.victim.is_some()
+            && let Some(from) = self.page_to_move(unit)
+            && self.group_of_moved(unit, from) == group
+        {
+            frontier = self.move_to(unit, from, frontier, ops);
+            (moved, last) = (moved + 1, from);
+        }
+        (frontier, moved, last)
+    }
+
+    /// As [`PageFtl::move_of_group`] without groups: the units of a page of flash are moved together.
+    fn move_whole(
+        &mut self,
+        unit: u32,
+        from: u32,
+        Frontier { block, next }: Frontier,
+        ops: &mut Ops,
+    ) -> (Frontier, u32, u32) {
+        let pages_per_block = self.rules.pages_per_block.get() as u32;
+        let (words, per_page) = (self.rules.words_per_block, self.rules.per_page);
+        let map = self.map_of(unit);
+        let (state, map) = (&mut self.units[unit as usize], &mut self.maps[map]);
+        let (victim, page) = self.rules.pages_per_block.split(from.into());
+        let (first, mut word) = (from - page as u32, page as usize >> 6);
+        let (mut moved, mut last) = (0, from);
+        while moved < per_page && word < words {
+            let bits = &mut state.valid_bits[victim as usize * words + word];
+            if *bits == 0 {
+                word += 1;
+                continue;
+            }
+            last = first + word as u32 * 64 + bits.trailing_zeros();
+            *bits &= *bits - 1;
+            let (at, key) = (next + moved, state.owner.get(last.into()));
+            let to = block * pages_per_block + at;
+            state.owner.set(to.into(), key);
+            map.set(key.into(), to);
+            state.valid_bits[block as usize * words + (at >> 6) as usize] |= 1 << (at & 63);
+            state.blocks.invalidate(victim as u32);
+            ops.moved(last, to);
+            moved += 1;
+        }
+        state.blocks.add_valid(block, moved);
+        if next + moved == pages_per_block {
+            state.blocks.fill(block, state.writes);
+        }
+        state.steps.note_moved(moved, (victim as u32, (last - first) >> 6), &state.blocks);
+        (Frontier { block, next: next + moved }, moved, last)
     }
 
     /// True if some full block has so few valid units that collecting it gains a page of flash.
@@ -161,5 +218,63 @@ impl PageFtl {
             state.blocks.fill_oldest(frontier.block);
             state.laid.close(self.rules.pages_per_block.get() as u32);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::layers::{Layer, resolve};
+    use crate::ftl::page::Geometry;
+    use crate::op::Work;
+
+    #[test]
+    fn units_of_a_page_move_together_as_they_do_one_by_one() {
+        let settings = [
+            ("channels", "1"),
+            ("page", "16KiB"),
+            ("ftl.map_unit", "4KiB"),
+            ("pages_per_block", "32"),
+            ("capacity", "8MiB"),
+            ("op_ratio", "0.3"),
+        ];
+        let config = resolve(&[Layer::from_assignments("test", settings)]).expect("a legal drive");
+        let geometry = Geometry::new(&config).expect("legal");
+        let mut ftl = PageFtl::new(&config.upkeep(), &geometry, None, 3);
+        let mut ops = Ops::new(true).packing(geometry.units_per_page);
+        let (mut random, mut partial) = (1_u32, 0);
+        for _ in 0..40 {
+            for _ in 0..500 {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let key = (random >> 8) % geometry.unit_logical_pages as u32;
+                ops.clear();
+                ftl.write(Home { unit: 0, key }, None, 0, &mut ops).expect("there is room");
+            }
+            ops.clear();
+            ftl.close_page(0);
+            let Some(victim) = ftl.choose(0, Work::Collect) else { continue };
+            let unit = &mut ftl.units[0];
+            unit.blocks.claim(victim);
+            unit.steps.victim = Some(victim);
+            let mut frontier = ftl.frontier_of_moves(0);
+            while let Some(from) = ftl.page_to_move(0) {
+                if ftl.rules.is_full(frontier) {
+                    let block = ftl.units[0].blocks.take_free(false).expect("one is kept");
+                    frontier = Frontier { block, next: 0 };
+                }
+                let (mut other, mut other_ops) = (ftl.clone(), ops.clone());
+                let (after, moved, last) = ftl.move_whole(0, from, frontier, &mut ops);
+                let expected = other.move_of_group(0, from, frontier, &mut other_ops);
+                assert_eq!((after.block, after.next), (expected.0.block, expected.0.next));
+                assert_eq!((moved, last), (expected.1, expected.2));
+                let bytes = |ftl: &PageFtl, ops: &Ops| postcard::to_stdvec(&(ftl, ops)).expect("bytes");
+                assert!(bytes(&ftl, &ops) == bytes(&other, &other_ops), "from {from}");
+                partial += u32::from(moved < 4);
+                frontier = ftl.units[0].pad(&ftl.rules, after).0;
+            }
+            *ftl.units[0].frontier_of_moves(&ftl.rules) = frontier;
+            assert!(ftl.follow_erase(0, &mut ops).expect("it is empty"));
+        }
+        assert!(partial > 5, "too few victims end within a page: {partial}");
     }
 }

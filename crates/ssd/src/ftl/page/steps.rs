@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Frontier, Ops, PageFtl, Rules, RunError, Step, Unit, Victim};
+use super::{Blocks, Frontier, Ops, PageFtl, Rules, RunError, Step, Unit, Victim};
 use crate::op::Work;
 
 /// A collection made step by step.
@@ -326,6 +326,16 @@ impl Steps {
     /// Pages before those that were moved may be valid.
     pub(super) fn search_again(&mut self) {
         self.searched = (0, 0);
+    }
+
+    /// So many units of the victim were moved, the last one from this word of its valid bits.
+    pub(super) fn note_moved(&mut self, units: u32, (victim, word): (u32, u32), blocks: &Blocks) {
+        self.moved += units;
+        self.searched = (victim, word);
+        if blocks.valid(victim) == 0 {
+            self.victim = None;
+            self.emptied.push_back(victim);
+        }
     }
 
     /// Units of a page of flash that nothing was moved to.
