@@ -226,9 +226,38 @@ def test_failed_runs_are_said_and_make_the_exit_code(root: Path) -> None:
     spec = root / "01-sample" / "figure-1" / "quick.toml"
     spec.write_text(QUICK + "\n[set]\nhost.queue_depth = 0\n", encoding="utf-8")
     done = run(root, "sample", "--quick", "--figure", "1", "--json", "-", code=1)
-    assert all(row["measured"] is None and row["ok"] in (False, None) for row in json.loads(done.out)["rows"])
-    assert "2 runs gave no value" in json.loads(done.out)["shapes"][0]["evidence"]
+    found = json.loads(done.out)
+    assert all(row["measured"] is None and row["ok"] is None for row in found["rows"])
+    assert [row["ok"] for row in found["shapes"]] == [None] * len(found["shapes"])
+    assert all(row["not_run"].startswith("4 of 4 runs failed: ") for row in found["shapes"])
+    judged = [row for row in found["rows"] if row["published"] is not None]
+    assert judged
+    assert all(row["not_run"].startswith("4 of 4 runs failed: ") for row in judged)
+    assert "2 runs gave no value" in found["shapes"][0]["evidence"]
     assert done.err.startswith("error: 4 of 4 runs failed, the first: figure-1: ")
+    shown = run(root, "sample", "--quick", "--figure", "1", code=1).out
+    assert f"sample: 0 rows hold, 0 miss, 0 can't be decided, {len(judged) + len(found['shapes'])} not run" in shown
+    assert "not run: 4 of 4 runs failed: " in shown
+
+
+def test_what_other_runs_decide_is_judged_though_some_failed() -> None:
+    there = [curves.Curve({}, ("1", "2"), (3.0, 2.0))]
+    families = {"there": there, "lost": [curves.Curve({}, ("1",), (3.0,), missing=1)]}
+    rises = catalogue.Part("rises", "rising", "there")
+    falls = catalogue.Part("falls", "falling", "there")
+    lacks = catalogue.Part("below", "above", "there", "lost")
+    for parts, ok, not_run in [
+        ((falls,), True, None),
+        ((falls, lacks), None, "1 of 4 runs failed"),
+        ((rises, lacks), False, None),
+        ((rises,), False, None),
+    ]:
+        shape = verdicts.shape(catalogue.Claim("figure 1", "a claim", parts), families, failed="1 of 4 runs failed")
+        assert (shape["ok"], shape.get("not_run")) == (ok, not_run), parts
+    assert verdicts.shape(catalogue.Claim("figure 1", "a claim", (lacks,)), families)["ok"] is False
+    value = catalogue.Value("v@2", "figure 1", "us", "lost", {"x": 2}, 2.0, 0.1)
+    assert verdicts.row(value, families, failed="1 of 4 runs failed")["not_run"] == "1 of 4 runs failed"
+    assert verdicts.row(value, families)["ok"] is False
 
 
 @pytest.mark.parametrize(
