@@ -63,7 +63,7 @@ def row(value: Value, families: Families, *, quick: bool = False, failed: str = 
         low, high = (quantile(runs, share) if measured is not None and runs else None for share in value.quantiles)
         place = _below(runs, value.published) if low is not None else None
         found["ok"] = low is not None and high is not None and low <= value.published <= high
-        found |= {"range": [low, high], "percentile": place}
+        found |= {"range": [low, high], "percentile": place, **({"ok": None} if value.variant else {})}
     elif value.published is not None and tolerance is not None:
         found["ok"] = deviation is not None and abs(deviation) <= tolerance + _HAIR
     if failed and measured is None and found["ok"] is not None:

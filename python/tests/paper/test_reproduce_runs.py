@@ -11,7 +11,7 @@ from test_reproduce import rows
 from flashweir import ConfigError
 from flashweir.charts import from_curves, palette
 from flashweir.charts.from_curves import Measured
-from flashweir.reproduction import Reproduction, catalogue, curves, showing, verdicts
+from flashweir.reproduction import Reproduction, catalogue, checks, curves, showing, verdicts
 from flashweir.reproduction import fields as fields_of
 from flashweir.reproduction.curves import Combination, Curve, Mean, Pick
 from flashweir.sweeps.derived import Expression
@@ -45,6 +45,23 @@ def test_runs_of_a_place_are_known_by_what_nobody_names() -> None:
     }
     assert curves.point(families()["a"], {"n": 1}) == 2.5
     assert curves.runs_of(families()["a"], {"n": 3}) == {}
+
+
+def test_runs_of_several_values_of_an_axis_stay_apart() -> None:
+    every = curves.Pick("worst", "n", {"policy": "a", "length": [5, 10]})
+    found = curves.measured({"a": every}, FOUND, lambda _: {}, ["policy", "n", "length"])
+    assert len(curves.runs_of(found["a"], {"n": 1})) == 4
+    assert curves.runs_of(found["a"], {"n": 1}) == curves.runs_of(families()["a"], {"n": 1})
+
+
+def test_a_variant_shows_where_the_published_value_lies_and_is_not_judged() -> None:
+    value = catalogue.Value("v@1", "table 1", "us", "gain", {"n": 1}, 1.15, quantiles=(0.05, 0.95), variant=True)
+    row = verdicts.row(value, families())
+    assert (row["ok"], row["percentile"], value.judged) == (None, 0.25, False)
+    assert "undecided" not in verdicts.row(value, families(), quick=True)
+    text = {"name": "v", "where": "1", "unit": "us", "of": "a", "published": 1.0, "variant": True}
+    with pytest.raises(ConfigError, match="variant: expected with quantiles"):
+        checks.read_value(fields_of.Fields(Path("a.toml"), text))
 
 
 def test_arithmetic_is_for_each_run_and_for_the_means() -> None:
