@@ -240,26 +240,6 @@ def test_failed_runs_are_said_and_make_the_exit_code(root: Path) -> None:
     assert "not run: 4 of 4 runs failed: " in shown
 
 
-def test_what_other_runs_decide_is_judged_though_some_failed() -> None:
-    there = [curves.Curve({}, ("1", "2"), (3.0, 2.0))]
-    families = {"there": there, "lost": [curves.Curve({}, ("1",), (3.0,), missing=1)]}
-    rises = catalogue.Part("rises", "rising", "there")
-    falls = catalogue.Part("falls", "falling", "there")
-    lacks = catalogue.Part("below", "above", "there", "lost")
-    for parts, ok, not_run in [
-        ((falls,), True, None),
-        ((falls, lacks), None, "1 of 4 runs failed"),
-        ((rises, lacks), False, None),
-        ((rises,), False, None),
-    ]:
-        shape = verdicts.shape(catalogue.Claim("figure 1", "a claim", parts), families, failed="1 of 4 runs failed")
-        assert (shape["ok"], shape.get("not_run")) == (ok, not_run), parts
-    assert verdicts.shape(catalogue.Claim("figure 1", "a claim", (lacks,)), families)["ok"] is False
-    value = catalogue.Value("v@2", "figure 1", "us", "lost", {"x": 2}, 2.0, 0.1)
-    assert verdicts.row(value, families, failed="1 of 4 runs failed")["not_run"] == "1 of 4 runs failed"
-    assert verdicts.row(value, families)["ok"] is False
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -410,16 +390,3 @@ def test_deviations(published: Any, unit: str, measured_value: float, deviation:
     found = verdicts.row(value, {"a": [curves.Curve({}, ("",), (measured_value,))]})
     assert found["ok"] is ok
     assert found["deviation"] == (None if deviation is None else pytest.approx(deviation))
-
-
-def test_a_claim_about_runs_that_are_not_there_does_not_hold() -> None:
-    part = catalogue.Part("it rises", "rising", "a")
-    claim = catalogue.Claim("figure 1", "it rises", (part,))
-    for family, said in (
-        ([], "no runs of these settings"),
-        ([curves.Curve({}, ("1",), (1.0,))], "1 points are too few"),
-        ([curves.Curve({"op": "0.1"}, ("1", "2"), (1.0, 2.0), missing=1)], "op=0.1: 1 runs gave no value"),
-    ):
-        found = verdicts.shape(claim, {"a": family})
-        assert found["ok"] is False
-        assert found["evidence"] == f"it rises: NO, {said}"
