@@ -55,8 +55,10 @@ class Reproduction:
 
         experiment = measured.experiment
         families = curves.measured(experiment.curves, measured.rows, measured.result_of, measured.axes)
-        self.rows += [verdicts.row(value, families, quick=self.quick) for value in experiment.values]
-        self.shapes += [verdicts.shape(claim, families, quick=self.quick) for claim in experiment.claims]
+        runs = len(measured.rows)
+        failed = f"{len(measured.failed)} of {runs} runs failed: {measured.failed[0]}" if measured.failed else ""
+        self.rows += [verdicts.row(one, families, quick=self.quick, failed=failed) for one in experiment.values]
+        self.shapes += [verdicts.shape(one, families, quick=self.quick, failed=failed) for one in experiment.claims]
         self.figures.append((experiment, showing.charts(experiment, families)))
         self.traces += measured.traces
         self.failed += [f"{experiment.name}: {error}" for error in measured.failed]

@@ -18,7 +18,8 @@ class Value:
 
     `published` is None where a value is only to be shown; a range is right if the measured value lies in it; a word
     such as "low" is right up to `most`. Without a tolerance a deviation is shown and not judged. With `quantiles` the
-    published value has to lie between these two of the runs, whatever their mean. `needs_full` is the reason why runs
+    published value has to lie between these two of the runs, whatever their mean; a `variant` shows them and is not
+    judged. `needs_full` is the reason why runs
     of the quick size can't decide it.
     """
 
@@ -33,10 +34,13 @@ class Value:
     quantiles: tuple[float, float] | None = None
     twin: Twin | None = None
     needs_full: str = ""
+    variant: bool = False
 
     @property
     def judged(self) -> bool:
         """True if the measured value is held against the published one, and not only shown beside it."""
+        if self.variant:
+            return False
         ranged = isinstance(self.published, tuple | str)
         return self.published is not None and (ranged or self.tolerance is not None or self.quantiles is not None)
 
@@ -97,8 +101,11 @@ def read_value(fields: Fields) -> Value:
         read_quantiles(fields, "quantiles"),
         read_twin(fields),
         fields.text("needs_full", ""),
+        fields.flag("variant"),
     )
     fields.done()
+    if found.variant and found.quantiles is None:
+        raise fields.wrong("variant", "expected with quantiles: without them and a tolerance a value is not judged")
     if found.quantiles and (found.tolerance is not None or not isinstance(published, _NUMBER)):
         raise fields.wrong("quantiles", "expected with a published number, and without a tolerance")
     if isinstance(published, str) and found.most is None:

@@ -131,11 +131,15 @@ class Pick:
                 groups.setdefault(tuple(text(row.get(axis)) for axis in self.each), []).append(row)
         settings = [(dict(zip(self.each, key, strict=True)), found) for key, found in groups.items()]
         if not self.points:
-            unnamed = [axis for axis in axes if axis not in self.axes]
-            return [self._of_columns(of, found, [*unnamed, "seed"]) for of, found in settings]
+            apart = [axis for axis in axes if axis not in self.axes or self._has_several(axis)]
+            return [self._of_columns(of, found, [*apart, "seed"]) for of, found in settings]
         if self.entry is not None:
             return [self._of_entries(of, found, result_of, self.entry) for of, found in settings]
         return [curve for of, found in settings for curve in self._listed(of, found, result_of)]
+
+    def _has_several(self, axis: str) -> bool:
+        """True if a curve's point may be of runs with several values of an axis, out of a list in `at`."""
+        return isinstance(self.at.get(axis), list) and axis != self.x and axis not in self.each
 
     def _of_columns(self, of: Mapping[str, str], rows: Sequence[Row], apart: Sequence[str]) -> Curve:
         values: dict[str, list[float]] = {}

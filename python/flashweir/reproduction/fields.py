@@ -39,6 +39,13 @@ class Fields:
         """A text; needed if there is no default."""
         return str(self.take(key, str, default, needed=default is None))
 
+    def flag(self, key: str) -> bool:
+        """True or false; false if it is not there."""
+        value = self.table.pop(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"{value!r}: expected true or false")
+        return value
+
     def tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
         """The tables of a table, by name."""
         found = self.take(key, dict, {})

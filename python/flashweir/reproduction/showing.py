@@ -143,12 +143,19 @@ def print_reproduction(found: "Reproduction", console: "Console") -> None:
         console.print(table)
         if any("range" in row for row in found.rows):
             say(_OF_RUNS)
-        for reason in dict.fromkeys(row["undecided"] for row in found.rows if "undecided" in row):
-            say(f"? can't be decided by quick runs: {reason}")
+    for line in _without_verdict(found):
+        say(line)
     for row in found.shapes:
         say(f"{_verdict_of(row):<4} {_whose(row)}: {row['claim']}", _STYLES[row["ok"]])
         say(f"     {row['evidence']}")
     say(summary(found))
+
+
+def _without_verdict(found: "Reproduction") -> list[str]:
+    """Reasons why rows have no verdict, each once: runs that are too small, and runs that failed."""
+    lines = [f"? can't be decided by quick runs: {row['undecided']}" for row in found.rows if "undecided" in row]
+    lines += [f"not run: {row['not_run']}" for row in (*found.rows, *found.shapes) if "not_run" in row]
+    return list(dict.fromkeys(lines))
 
 
 def print_coverage(rows: "Sequence[Row]", console: "Console") -> None:
@@ -173,11 +180,13 @@ def print_coverage(rows: "Sequence[Row]", console: "Console") -> None:
 
 
 def opening(found: "Reproduction") -> str:
-    """A line: rows of the paper, values and claims, that hold, that miss, and that can't be decided."""
+    """A line: rows of the paper, values and claims, that hold, that miss, that can't be decided and that failed."""
     rows = [*found.rows, *(row for row in found.shapes if "by" not in row)]
     verdicts = [row["ok"] for row in rows]
     undecided = sum("undecided" in row for row in rows)
-    skipped = f", {len(found.skipped)} experiments not run" if found.skipped else ""
+    failed = sum("not_run" in row for row in rows)
+    skipped = f", {failed} not run" if failed else ""
+    skipped += f", {len(found.skipped)} experiments not run" if found.skipped else ""
     counts = f"{verdicts.count(True)} rows hold, {verdicts.count(False)} miss, {undecided} can't be decided"
     return f"{found.paper.name}: {counts}{skipped}"
 
@@ -190,7 +199,9 @@ def summary(found: "Reproduction") -> str:
     also = f"; {sum(others)} of {len(others)} claims that are not the paper's" if others else ""
     undecided = sum("undecided" in row for row in (*found.rows, *found.shapes))
     also += f"; {undecided} rows can't be decided" if undecided else ""
-    shown = sum(row["ok"] is None and "undecided" not in row for row in found.rows)
+    failed = sum("not_run" in row for row in (*found.rows, *found.shapes))
+    also += f"; {failed} rows not run" if failed else ""
+    shown = sum(row["ok"] is None and "undecided" not in row and "not_run" not in row for row in found.rows)
     more = f" ({shown} more are shown and not judged)" if shown else ""
     return (
         f"{found.paper.name}: {sum(judged)} of {len(judged)} values within tolerance{more}, "
@@ -292,4 +303,6 @@ def _whose(claim: Mapping[str, Any]) -> str:
 def _verdict_of(row: Mapping[str, Any]) -> str:
     if "undecided" in row:
         return "?"
+    if "not_run" in row:
+        return "not run"
     return "-" if row["ok"] is None else "yes" if row["ok"] else "NO"

@@ -32,7 +32,7 @@ SHARE = "share"
 _HAIR = 1e-9
 
 
-def row(value: Value, families: Families, *, quick: bool = False) -> dict[str, Any]:
+def row(value: Value, families: Families, *, quick: bool = False, failed: str = "") -> dict[str, Any]:
     """A published value beside the measured one.
 
     `deviation` is relative to the published value, or the plain difference where the unit is a share (0.03 is 3
@@ -41,6 +41,9 @@ def row(value: Value, families: Families, *, quick: bool = False) -> dict[str, A
 
     Where the value is judged by the runs, it has to lie between two of their quantiles: `range`. `percentile` is the
     share of the runs below it, of those equal to it a half.
+
+    `failed` is the reason where runs of the experiment failed: a value that was to be judged and that no run gave has
+    `ok` None and this reason as `not_run`.
     """
     measured = point(families[value.of], value.at)
     deviation = None if measured is None else _deviation(value, measured)
@@ -60,9 +63,11 @@ def row(value: Value, families: Families, *, quick: bool = False) -> dict[str, A
         low, high = (quantile(runs, share) if measured is not None and runs else None for share in value.quantiles)
         place = _below(runs, value.published) if low is not None else None
         found["ok"] = low is not None and high is not None and low <= value.published <= high
-        found |= {"range": [low, high], "percentile": place}
+        found |= {"range": [low, high], "percentile": place, **({"ok": None} if value.variant else {})}
     elif value.published is not None and tolerance is not None:
         found["ok"] = deviation is not None and abs(deviation) <= tolerance + _HAIR
+    if failed and measured is None and found["ok"] is not None:
+        return found | {"ok": None, "not_run": failed}
     if quick and value.needs_full and found["ok"] is not None:
         found |= {"ok": None, "undecided": value.needs_full}
     return found
@@ -96,25 +101,31 @@ def _deviation(value: Value, measured: float) -> float | None:
     return difference / abs(nearest) if nearest else None
 
 
-def shape(claim: Claim, families: Families, *, quick: bool = False) -> dict[str, Any]:
+def shape(claim: Claim, families: Families, *, quick: bool = False, failed: str = "") -> dict[str, Any]:
     """A claim with the verdict of its parts: `{"where", "claim", "ok", "evidence"}`, and `by` whom if not the paper.
 
-    `ok` is None, and `undecided` says why, where no part fails and at least one can't be decided.
+    `ok` is None, and `undecided` says why, where no part fails and at least one can't be decided. `failed` is the
+    reason where runs of the experiment failed: `ok` is None and `not_run` this reason, where a part lacks their values
+    and no other part fails.
     """
     findings = [(part, found(part, families)) for part in claim.parts]
+    not_run = [part.says for part in claim.parts if failed and _lacks(part, families)]
     reasons = {part.says: _reason(part, finding, quick=quick) for part, finding in findings}
     evidence = "; ".join(
         f"{part.says}: {'UNDECIDED, ' if reasons[part.says] else '' if finding.ok else 'NO, '}{finding.said}"
         for part, finding in findings
     )
-    fails = any(finding.ok is False and not reasons[part.says] for part, finding in findings)
+    fails = any(
+        finding.ok is False and not reasons[part.says] and part.says not in not_run for part, finding in findings
+    )
     undecided = "; ".join(f"{says}: {reason}" for says, reason in reasons.items() if reason)
     return {
         "where": claim.where,
         "claim": claim.claim,
-        "ok": False if fails else None if undecided else True,
+        "ok": False if fails else None if undecided or not_run else True,
         "evidence": evidence,
-        **({"undecided": undecided} if undecided and not fails else {}),
+        **({"undecided": undecided} if undecided and not fails and not not_run else {}),
+        **({"not_run": failed} if not_run and not fails else {}),
         **({"by": claim.by} if claim.by else {}),
     }
 
@@ -190,6 +201,12 @@ def _chosen(family: Family, part: Part) -> list[Curve]:
         if all(matches(curve.of[axis], value) for axis, value in part.at.items() if axis in curve.of)
     ]
     return [curve.cut(part.start, part.end, part.only) for curve in fitting]
+
+
+def _lacks(part: Part, families: Families) -> bool:
+    """True if a part lacks values of runs: of its curves, or of those that they are compared with."""
+    names = [part.of, *([part.than] if part.than else [])]
+    return any(_lacking(_chosen(families[name], part), part) for name in names)
 
 
 def _lacking(family: Sequence[Curve], part: Part) -> str:

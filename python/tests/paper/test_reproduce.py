@@ -226,9 +226,18 @@ def test_failed_runs_are_said_and_make_the_exit_code(root: Path) -> None:
     spec = root / "01-sample" / "figure-1" / "quick.toml"
     spec.write_text(QUICK + "\n[set]\nhost.queue_depth = 0\n", encoding="utf-8")
     done = run(root, "sample", "--quick", "--figure", "1", "--json", "-", code=1)
-    assert all(row["measured"] is None and row["ok"] in (False, None) for row in json.loads(done.out)["rows"])
-    assert "2 runs gave no value" in json.loads(done.out)["shapes"][0]["evidence"]
+    found = json.loads(done.out)
+    assert all(row["measured"] is None and row["ok"] is None for row in found["rows"])
+    assert [row["ok"] for row in found["shapes"]] == [None] * len(found["shapes"])
+    assert all(row["not_run"].startswith("4 of 4 runs failed: ") for row in found["shapes"])
+    judged = [row for row in found["rows"] if row["published"] is not None]
+    assert judged
+    assert all(row["not_run"].startswith("4 of 4 runs failed: ") for row in judged)
+    assert "2 runs gave no value" in found["shapes"][0]["evidence"]
     assert done.err.startswith("error: 4 of 4 runs failed, the first: figure-1: ")
+    shown = run(root, "sample", "--quick", "--figure", "1", code=1).out
+    assert f"sample: 0 rows hold, 0 miss, 0 can't be decided, {len(judged) + len(found['shapes'])} not run" in shown
+    assert "not run: 4 of 4 runs failed: " in shown
 
 
 @pytest.mark.parametrize(
@@ -381,16 +390,3 @@ def test_deviations(published: Any, unit: str, measured_value: float, deviation:
     found = verdicts.row(value, {"a": [curves.Curve({}, ("",), (measured_value,))]})
     assert found["ok"] is ok
     assert found["deviation"] == (None if deviation is None else pytest.approx(deviation))
-
-
-def test_a_claim_about_runs_that_are_not_there_does_not_hold() -> None:
-    part = catalogue.Part("it rises", "rising", "a")
-    claim = catalogue.Claim("figure 1", "it rises", (part,))
-    for family, said in (
-        ([], "no runs of these settings"),
-        ([curves.Curve({}, ("1",), (1.0,))], "1 points are too few"),
-        ([curves.Curve({"op": "0.1"}, ("1", "2"), (1.0, 2.0), missing=1)], "op=0.1: 1 runs gave no value"),
-    ):
-        found = verdicts.shape(claim, {"a": family})
-        assert found["ok"] is False
-        assert found["evidence"] == f"it rises: NO, {said}"

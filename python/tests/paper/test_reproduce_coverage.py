@@ -152,15 +152,37 @@ def test_a_row_with_neither_check_nor_reason_is_a_failure(root: Path) -> None:
         ('"value"', '"number"', "rows[0].status: 'number': expected one of value, shape, unit-test, variant, lost"),
         ("figure-1/copies@*", "a.py::test_b", "rows[0].status: 'value': expected unit-test with a test"),
         ("reason =", "because =", "rows[1].because: unknown key"),
+        ('"value"', '"lost"', "rows[0].status: 'lost': expected no check with it, but a reason"),
+        ("figure-1/copies@*", "figure-1/copies@10%", "figure-1/copies@40% has no row: expected one for every claim"),
+        (
+            '"value"\ncheck = "figure-1/copies@*"',
+            '"unit-test"\ncheck = "python/tests/a.py::test_b"',
+            "there is no such test",
+        ),
+        (
+            '"value"\ncheck = "figure-1/copies@*"',
+            '"unit-test"\ncheck = "python/tests/test_a.py::test_b"',
+            "there is no such test",
+        ),
     ],
 )
 def test_a_wrong_list_is_one_line(root: Path, before: str, after: str, message: str) -> None:
+    (root.parent / "pyproject.toml").touch()
+    (root.parent / "python" / "tests").mkdir(parents=True)
+    (root.parent / "python" / "tests" / "test_a.py").write_text("def test_a():\n    ...\n", encoding="utf-8")
     path = root / "01-sample" / "coverage.toml"
     path.write_text(COVERAGE.replace(before, after), encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         coverage.of(catalogue.papers(root))
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_test_is_looked_for_in_a_source_tree_alone(root: Path) -> None:
+    path = root / "01-sample" / "coverage.toml"
+    row = '\n[[rows]]\nwhere = "2"\nclaim = "b"\nstatus = "unit-test"\ncheck = "python/tests/a.py::test_b"\n'
+    path.write_text(COVERAGE + row, encoding="utf-8")
+    assert len(coverage.of(catalogue.papers(root))) == 4
 
 
 def test_bad_input_is_one_line(root: Path) -> None:

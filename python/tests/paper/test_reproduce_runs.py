@@ -11,7 +11,7 @@ from test_reproduce import rows
 from flashweir import ConfigError
 from flashweir.charts import from_curves, palette
 from flashweir.charts.from_curves import Measured
-from flashweir.reproduction import Reproduction, catalogue, curves, showing, verdicts
+from flashweir.reproduction import Reproduction, catalogue, checks, curves, showing, verdicts
 from flashweir.reproduction import fields as fields_of
 from flashweir.reproduction.curves import Combination, Curve, Mean, Pick
 from flashweir.sweeps.derived import Expression
@@ -45,6 +45,23 @@ def test_runs_of_a_place_are_known_by_what_nobody_names() -> None:
     }
     assert curves.point(families()["a"], {"n": 1}) == 2.5
     assert curves.runs_of(families()["a"], {"n": 3}) == {}
+
+
+def test_runs_of_several_values_of_an_axis_stay_apart() -> None:
+    every = curves.Pick("worst", "n", {"policy": "a", "length": [5, 10]})
+    found = curves.measured({"a": every}, FOUND, lambda _: {}, ["policy", "n", "length"])
+    assert len(curves.runs_of(found["a"], {"n": 1})) == 4
+    assert curves.runs_of(found["a"], {"n": 1}) == curves.runs_of(families()["a"], {"n": 1})
+
+
+def test_a_variant_shows_where_the_published_value_lies_and_is_not_judged() -> None:
+    value = catalogue.Value("v@1", "table 1", "us", "gain", {"n": 1}, 1.15, quantiles=(0.05, 0.95), variant=True)
+    row = verdicts.row(value, families())
+    assert (row["ok"], row["percentile"], value.judged) == (None, 0.25, False)
+    assert "undecided" not in verdicts.row(value, families(), quick=True)
+    text = {"name": "v", "where": "1", "unit": "us", "of": "a", "published": 1.0, "variant": True}
+    with pytest.raises(ConfigError, match="variant: expected with quantiles"):
+        checks.read_value(fields_of.Fields(Path("a.toml"), text))
 
 
 def test_arithmetic_is_for_each_run_and_for_the_means() -> None:
@@ -149,3 +166,36 @@ def test_wrong_quantiles_are_one_line(tmp_path: Path, table: dict[str, Any], mes
 def test_wrong_levels_and_bands_are_one_line(tmp_path: Path, table: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         catalogue._drawing(fields_of.Fields(tmp_path, {"name": "f", "title": "F", "curves": ["a"], **table}, "plots"))
+
+
+def test_what_other_runs_decide_is_judged_though_some_failed() -> None:
+    there = [curves.Curve({}, ("1", "2"), (3.0, 2.0))]
+    families = {"there": there, "lost": [curves.Curve({}, ("1",), (3.0,), missing=1)]}
+    rises = catalogue.Part("rises", "rising", "there")
+    falls = catalogue.Part("falls", "falling", "there")
+    lacks = catalogue.Part("below", "above", "there", "lost")
+    for parts, ok, not_run in [
+        ((falls,), True, None),
+        ((falls, lacks), None, "1 of 4 runs failed"),
+        ((rises, lacks), False, None),
+        ((rises,), False, None),
+    ]:
+        shape = verdicts.shape(catalogue.Claim("figure 1", "a claim", parts), families, failed="1 of 4 runs failed")
+        assert (shape["ok"], shape.get("not_run")) == (ok, not_run), parts
+    assert verdicts.shape(catalogue.Claim("figure 1", "a claim", (lacks,)), families)["ok"] is False
+    value = catalogue.Value("v@2", "figure 1", "us", "lost", {"x": 2}, 2.0, 0.1)
+    assert verdicts.row(value, families, failed="1 of 4 runs failed")["not_run"] == "1 of 4 runs failed"
+    assert verdicts.row(value, families)["ok"] is False
+
+
+def test_a_claim_about_runs_that_are_not_there_does_not_hold() -> None:
+    part = catalogue.Part("it rises", "rising", "a")
+    claim = catalogue.Claim("figure 1", "it rises", (part,))
+    for family, said in (
+        ([], "no runs of these settings"),
+        ([curves.Curve({}, ("1",), (1.0,))], "1 points are too few"),
+        ([curves.Curve({"op": "0.1"}, ("1", "2"), (1.0, 2.0), missing=1)], "op=0.1: 1 runs gave no value"),
+    ):
+        found = verdicts.shape(claim, {"a": family})
+        assert found["ok"] is False
+        assert found["evidence"] == f"it rises: NO, {said}"

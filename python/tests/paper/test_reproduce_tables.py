@@ -4,7 +4,10 @@ import tomllib
 from functools import cache
 from typing import Any
 
+import pytest
 from conftest import ROOT, flashweir
+
+from flashweir import simulate
 
 EXPERIMENTS = ROOT / "experiments"
 
@@ -87,3 +90,17 @@ def test_flash_of_the_drives() -> None:
         "OCZ": ("160us", "900us", "64GB"),
         "Transcend SLC": ("80us", "200us", "16008MB"),
     }
+
+
+@pytest.mark.parametrize("channels", [2, 4, 8])
+def test_sequential_reads_keep_the_speed_of_striped_channels(channels: int) -> None:
+    """huang2010, sections 1 and 3.5: all channels read at once, independent ones as fast as synchronized ones."""
+
+    def speed(units: str, count: int) -> float:
+        drive = {"capacity": "64MiB", "op_ratio": 0.1, "precondition": "full", "channels": count, "units": units}
+        return simulate(
+            "sequential:span=64MiB,size=64KiB,write=0,count=1024", "huang2010-mlc", set=drive
+        ).bandwidth_mib_s
+
+    assert speed("independent", channels) == pytest.approx(speed("synchronized", channels), rel=0.001)
+    assert speed("independent", channels) == pytest.approx(channels * speed("independent", 1), rel=0.01)
