@@ -40,8 +40,8 @@ def summarize(
     quantiles (`latency_us.OP.p50` to `p9999`) are those of all requests of all seeds with a bootstrap interval where
     `histograms` are given; without, the mean of the seeds' quantiles, with a bootstrap interval as well. A bucket's
     edge may lie above all of its latencies: none of these values exceeds the largest `latency_us.OP.max`, where the
-    frame has it, so that one run has the quantile of its result. A seed counts once: where several runs of a setting share one, their mean does. Runs that failed and values that are null, NaN or
-    infinite are left out.
+    frame has it, so that one run has the quantile of its result. A seed counts once: where several runs of a setting
+    share one, their mean does. Runs that failed and values that are null, NaN or infinite are left out.
 
     Args:
         frame: a row a run, as `sweep` gives it.
