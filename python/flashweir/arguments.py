@@ -42,6 +42,12 @@ def command_line() -> str:
     return shlex.join(["flashweir", *_called[0]]) if _called and _called[0] else ""
 
 
+def typed(*names: str) -> str:
+    """The one of an option's names that the command line has; the first if it has none."""
+    words = _called[0] if _called else ()
+    return next((name for name in names if any(word.partition("=")[0] == name for word in words)), names[0])
+
+
 def check_path(name: str, value: object) -> None:
     """Refuses an argument that names no file or drive; None is one that is not given.
 
