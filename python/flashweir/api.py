@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import ConfigError
 from flashweir.allocators import as_native, use_allocator
-from flashweir.arguments import check_path, in_python, is_utf8, on_command_line, place
+from flashweir.arguments import MAX_WHOLE, check_path, in_python, is_utf8, on_command_line, place, plain
 from flashweir.external import given, split
 from flashweir.fio.resolving import as_trace, in_words, resolve
 from flashweir.importing.device import imported, note
@@ -27,6 +28,8 @@ Workload = AnyPath | Mapping[str, Tenant] | Sequence[AnyPath]
 Progress = Callable[[dict[str, Any]], bool | None]
 # The file of a drive that was given as a mapping.
 _DEVICE = "device.json"
+# Digits of numbers that may be longer than 64 bits.
+_LONG = re.compile(r"\d{19}")
 
 
 @declared
@@ -273,22 +276,40 @@ def name_device(error: ConfigError, scratch: Path) -> None:
 def as_json(value: object) -> str:
     """Settings as the native module takes them."""
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, default=_as_number)
     except (TypeError, ValueError) as error:
-        _check_finite(value, "a setting")
+        _check_numbers(value, "a setting")
         raise ConfigError(f"a setting that is no number, text or list: {error}") from error
     if "\\ud" in text:
         _check_texts(value, "")
+    if _LONG.search(text):
+        _check_numbers(value, "a setting")
     return text
 
 
-def _check_finite(value: object, where: str) -> None:
-    """Refuses numbers that are not finite, by their keys."""
+def _as_number(value: object) -> object:
+    number = plain(value)
+    if number is value:
+        raise TypeError(f"{type(value).__name__}")
+    return number
+
+
+def _check_numbers(given: object, where: str) -> None:
+    """Refuses numbers that are not finite or longer than 64 bits, and what is no setting at all, by their keys."""
+    value = plain(given)
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{where}: {value}: expected a finite number")
-    parts = value.items() if isinstance(value, Mapping) else ()
-    for name, part in parts:
-        _check_finite(part, f"--{name.replace('_', '-')}" if isinstance(name, str) and on_command_line() else str(name))
+    if isinstance(value, int) and not -(2**63) <= value <= MAX_WHOLE:
+        raise ConfigError(f"{where}: a whole number of {value.bit_length()} bits: expected at most 64")
+    if isinstance(value, list | tuple):
+        for part in value:
+            _check_numbers(part, where)
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            option = isinstance(name, str) and on_command_line()
+            _check_numbers(part, f"--{name.replace('_', '-')}" if option else str(name))
+    elif value is not None and not isinstance(value, str | int | float):
+        raise ConfigError(f"{where}: {value!r}: expected a number, a text or a list")
 
 
 def _check_texts(value: object, where: str) -> None:

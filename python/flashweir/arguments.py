@@ -42,6 +42,12 @@ def command_line() -> str:
     return shlex.join(["flashweir", *_called[0]]) if _called and _called[0] else ""
 
 
+def typed(*names: str) -> str:
+    """The one of an option's names that the command line has; the first if it has none."""
+    words = _called[0] if _called else ()
+    return next((name for name in names if any(word.partition("=")[0] == name for word in words)), names[0])
+
+
 def check_path(name: str, value: object) -> None:
     """Refuses an argument that names no file or drive; None is one that is not given.
 
@@ -90,18 +96,32 @@ def shown(path: str) -> str:
 
 
 def in_python(function: Callable[P, T]) -> Callable[P, T]:
-    """A function whose errors name its parameters, and not options of the command line."""
+    """A function whose errors name its parameters, and not options of the command line. It takes numbers of NumPy."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        numbers = any(_is_scalar(value) for value in (*args, *kwargs.values()))
         try:
-            return function(*args, **kwargs)
+            if not numbers:
+                return function(*args, **kwargs)
+            own: Any = {name: plain(value) for name, value in kwargs.items()}
+            return function(*map(plain, args), **own)  # type: ignore[arg-type]
         except FlashweirError as error:
             if not on_command_line():
                 error.args = (in_words(str(error)), *error.args[1:])
             raise
 
     return call
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - of any kind
+    """A number of NumPy as one of Python; any other value as it is."""
+    return value.item() if _is_scalar(value) else value
+
+
+def _is_scalar(value: object) -> bool:
+    # Without NumPy itself, which takes its time to load.
+    return type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
 
 
 def in_words(message: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from flashweir import _native
 from flashweir._native import FlashweirError
 from flashweir.api import Progress, as_json, as_native_progress
-from flashweir.arguments import check_path, in_python
+from flashweir.arguments import check_file, check_path, in_python
 from flashweir.fio.resolving import file_of, in_words, jobs_as_trace
 from flashweir.healthlogs.around import Health
 from flashweir.importing import device
@@ -124,4 +124,5 @@ def recover_log(log: AnyPath) -> Section:
         ConfigError: there is nothing to recover.
         TraceError: what is there is no journal of a log.
     """
+    check_file("log", log)
     return Section(json.loads(_native.replay_recover(os.fspath(log))))

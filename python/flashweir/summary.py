@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flashweir.parts import LABELS, LatencyParts, occurring, parts_of
 from flashweir.plain import plain
+from flashweir.quantity import shortened
 
 _BAR_CELLS = 40
 # From here on, tenths say nothing.
@@ -119,7 +120,7 @@ def _conditions(config: Mapping[str, Any], drive: str) -> str:
     shown = drive if len(drive) <= _LONG_NAME else f"{drive[: _LONG_NAME - 3]}..."
     fill = config.get("fill", 1.0)
     share = f", fill {fill:.4g}" if fill < 1 else ""
-    return f"{shown}, {config['capacity']}: {mode}, precondition {config['precondition']}{share}"
+    return f"{shown}, {shortened(str(config['capacity']))}: {mode}, precondition {config['precondition']}{share}"
 
 
 def _headline(result: Mapping[str, Any]) -> str:

@@ -32,10 +32,16 @@ _BAR_CELLS = 40
 STYLES = {"better": "green", "worse": "red"}
 
 
-def print_summary(summary: "pl.DataFrame", console: Console) -> None:
+def print_summary(summary: "pl.DataFrame", console: Console, *, pooled: bool | None = None) -> None:
     """Prints what `flashweir.statistics.summarize` gives: a row a setting, `mean ± half-width` for each metric.
 
     Where the interval is not symmetric, it is written `mean (low to high)`.
+
+    Args:
+        summary: what to print.
+        console: where to.
+        pooled: True if latency quantiles are those of all requests of a setting's seeds, False if they are means of the
+            runs' quantiles: a line below the table says so, where a setting has several runs. None leaves it out.
     """
     if not summary.height:
         console.print("no runs", highlight=False)
@@ -51,6 +57,10 @@ def print_summary(summary: "pl.DataFrame", console: Console) -> None:
     runs = [f"{row['runs']:,} ({row['failed']:,} failed)" if row["failed"] else f"{row['runs']:,}" for row in rows]
     settings = {name: [setting(row[name]) for row in rows] for name in varying}
     print_columns(settings, runs, groups, console)
+    quantiles = [name for name in metrics if QUANTILE.fullmatch(name)]
+    if pooled is not None and quantiles and any(row["runs"] - row["failed"] > 1 for row in rows):
+        said = "of all requests of a setting's seeds" if pooled else "means of the runs' quantiles"
+        console.print(f"\n{', '.join(quantiles)}: {said}", highlight=False, markup=False)
 
 
 def print_columns(

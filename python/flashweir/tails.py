@@ -38,14 +38,22 @@ class Tail:
     entry: Mapping[str, Any]
 
     @property
+    def operations(self) -> str:
+        """The operation's name of several: `flushes`."""
+        return f"{self.operation}{'es' if self.operation.endswith('sh') else 's'}"
+
+    @property
     def finding(self) -> str:
         """Main cause of the slowest requests, in a sentence."""
         entry = self.entry
+        slowest = f"the slowest {entry['requests']:,} of {entry['of']:,} {self.operations}"
+        if not entry["max_us"]:
+            return f"{slowest} took no time"
         (cause, count) = next(iter(entry["causes"].items()))
         share = entry["parts_us"][cause] / entry["mean_us"] if entry["mean_us"] else 0.0
         each = f"{count:,} of them" if count < entry["requests"] else "each" if count > 1 else "it"
         return (
-            f"the slowest {entry['requests']:,} of {entry['of']:,} {self.operation}s took {_us(entry['from_us'])} to"
+            f"{slowest} took {_us(entry['from_us'])} to"
             f" {_us(entry['max_us'])}; {share:.0%} of that is {LABELS[cause]}, the largest part of {each}"
         )
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from flashweir import api
-from flashweir._native import ConfigError, FlashweirError
+from flashweir._native import FlashweirError
 from flashweir.assumptions import of_workloads, print_of
 from flashweir.cli.common import (
     Device,
@@ -18,12 +18,10 @@ from flashweir.cli.common import (
 )
 from flashweir.cli.derived import takes
 from flashweir.cli.outputs import Force, check_outputs
-from flashweir.endurance.api import SEEDS
 from flashweir.endurance.api import lifetime as estimated
 from flashweir.options.many import Seeds
 from flashweir.options.option import Row
 from flashweir.options.pages import Html
-from flashweir.options.run import Seed
 from flashweir.results.section import Section
 from flashweir.tenants import file_of
 
@@ -38,7 +36,6 @@ def lifetime(
     ],
     device: Device = None,
     settings: Settings = None,
-    seed: Annotated[Seed, Row("one seed, instead of `--seeds`", help="One seed, instead of --seeds.")] = None,
     seeds: Annotated[Seeds, Row("seeds 1 to N; 3 if not given", help="Seeds 1 to N; default 3.")] = None,
     html: Annotated[Html, Row("writes a report with curves", help="Write a report with curves.")] = None,
     json_to: Json = None,
@@ -46,15 +43,13 @@ def lifetime(
     **options: Any,  # noqa: ANN401 - of several kinds, each checked
 ) -> None:
     """Estimate the time and the bytes written until a drive is worn out."""
-    if seed is not None and seeds is not None:
-        raise ConfigError("--seed and --seeds exclude each other")
     check_outputs({"--html": html, "--json": json_to}, [device, file_of(workload)], force=force)
 
     def run(progress: api.Progress | None) -> Section:
         return estimated(
             workload,
             device,
-            seeds=[seed] if seed is not None else seeds or SEEDS,
+            seeds=seeds,
             progress=progress,
             set=dict(pair(text, "--set", "KEY=VALUE") for text in settings or []),
             **options,

@@ -9,6 +9,7 @@ import typer
 
 from flashweir import api, replaying
 from flashweir._native import ConfigError
+from flashweir.arguments import typed
 from flashweir.assumptions import print_of
 from flashweir.cli.common import Json, console, show, watched, write_json
 from flashweir.cli.derived import takes
@@ -51,8 +52,9 @@ def replay(
         return
     if trace is None or target is None:
         raise ConfigError("expected TRACE and TARGET, such as trace.csv /dev/sdx, or trace.csv sim:tlc")
-    check_outputs({"--json": json_to, "-o": options.get("log")}, [trace, target], force=force, kinds={"-o": "log"},
-                  files=["-o"])  # fmt: skip
+    log = typed("-o", "--log")
+    check_outputs({"--json": json_to, log: options.get("log")}, [trace, target], force=force, kinds={log: "log"},
+                  files=[log])  # fmt: skip
     for name in ("timing", "engine", "precondition"):
         _check_choice(name, options.get(name))
     scale = _scale(options.pop("scale", None), speed)

@@ -63,7 +63,8 @@ def lifetime(
     ecc: option.Ecc = None,
     per_day: option.PerDay = None,
     price: option.Price = None,
-    seeds: int | Sequence[int] = SEEDS,
+    seeds: int | Sequence[int] | None = None,
+    seed: option.Seed = None,
     tolerance: option.Tolerance = 0.01,
     full: option.Full = False,
     format: reading.Format = None,
@@ -83,7 +84,7 @@ def lifetime(
     Args:
         workload: as of `simulate`; it is repeated without end.
         device: as of `simulate`.
-        seeds: how many (`3` is 1 to 3), or a list. A run that draws nothing is run once.
+        seeds: how many (`3` is 1 to 3, the default), or a list. A run that draws nothing is run once.
         progress: likewise.
         set: keys of the drive, as of `simulate`.
         overrides: the same as keyword arguments.
@@ -119,7 +120,7 @@ def lifetime(
         if ages and temperature is not None:
             settings = {**settings, "ageing.temperature": temperature}
         celsius = config["ageing"]["temperature"] if temperature is None else temperature
-        chosen_seeds = _seeds(seeds, seeded=plan["seeded"])
+        chosen_seeds = _seeds(seeds, seed, seeded=plan["seeded"])
 
         own = retiring.retires(config)
         if own and block_cycles is not None:
@@ -303,7 +304,10 @@ def _limits(
     )
 
 
-def _seeds(seeds: object, *, seeded: bool) -> list[int]:
+def _seeds(seeds: object, seed: int | None, *, seeded: bool) -> list[int]:
+    if seed is not None and seeds is not None:
+        raise ConfigError("--seed and --seeds exclude each other")
+    seeds = [seed] if seed is not None else SEEDS if seeds is None else seeds
     if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds > 0:
         found = list(range(1, seeds + 1))
     elif isinstance(seeds, Sequence) and seeds and all(isinstance(one, int) and one >= 0 for one in seeds):

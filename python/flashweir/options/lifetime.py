@@ -10,6 +10,16 @@ def _positive(help: str, doc: str, metavar: str, flags: tuple[str, ...] = ()) ->
     return Option("number", help, doc=doc, metavar=metavar, flags=flags, also=object)
 
 
+Seed = Annotated[
+    int | None,
+    Option(
+        "whole",
+        "One seed, instead of --seeds.",
+        doc="one seed, instead of `seeds`.",
+        row="one seed, instead of `--seeds`",
+        metavar="N",
+    ),
+]
 Years = Annotated[float, _positive("Horizon, and the years of DWPD.", "horizon, and the years of DWPD.", "Y")]
 Temperature = Annotated[
     float | None,

@@ -43,6 +43,8 @@ class Option:
     low: int = 0
     high: int = MAX_WHOLE
     choices: tuple[str, ...] = ()
+    # A text that it takes, for the message about another kind.
+    example: str = ""
     also: type | None = None
     several: bool = False
     flags: tuple[str, ...] = ()
@@ -62,7 +64,7 @@ class Option:
             "whole": (is_whole(value, self.low, self.high), f"a whole number from {self.low} to {self.high}"),
             "number": (isinstance(value, int | float) and not isinstance(value, bool), "a number"),
             "path": (isinstance(value, str | bytes | os.PathLike), "a path"),
-            "text": (isinstance(value, str), "a text"),
+            "text": (isinstance(value, str), f"a text such as {self.example}" if self.example else "a text"),
             "function": (True, ""),
         }[self.kind]
         if right and self.choices and value not in self.choices:

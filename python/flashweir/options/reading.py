@@ -12,6 +12,7 @@ Format = Annotated[
         "Trace format, instead of detecting it.",
         doc="the trace format, where detection is wrong.",
         row="the [trace format](formats.md), instead of detecting it",
+        example="msr",
         metavar="F",
         in_sweeps=True,
     ),
@@ -23,6 +24,7 @@ Columns = Annotated[
         "Columns of any other table: time=3:us,op=1,lba=4:bytes,size=5:bytes",
         doc='describes any other table, as `"time=3:us,op=1,lba=4:bytes,size=5:bytes"`.',
         row="describes any other table",
+        example="time=3:us,op=1,lba=4:bytes,size=5:bytes",
         metavar="C",
         in_sweeps=True,
     ),
@@ -47,6 +49,7 @@ Hint = Annotated[
         " file or address; one text may hold several between `;` (docs/reference/formats.md).",
         row="gives requests of a trace a placement handle by process, file or address, as `proc=rocksdb:compact*->3`"
         " ([rules](formats.md#placement-hints); may be repeated)",
+        example="proc=rocksdb:compact*->3",
         metavar="RULE",
         also=Sequence,
         several=True,
@@ -55,5 +58,11 @@ Hint = Annotated[
 ]
 To = Annotated[
     str | None,
-    Option("text", "Format to write.", doc="format to write; that of the suffix if not given.", metavar="FORMAT"),
+    Option(
+        "text",
+        "Format to write.",
+        doc="format to write; that of the suffix if not given.",
+        example="parquet",
+        metavar="FORMAT",
+    ),
 ]

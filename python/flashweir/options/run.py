@@ -90,6 +90,7 @@ TimelineFrom = Annotated[
         "Start of the timeline.",
         doc='leaves out of it what was before this time of the run, such as `"1.5s"`.',
         row="start of the timeline: a time of the run, such as `1.5s`",
+        example="1.5s",
         metavar="T",
     ),
 ]
@@ -100,6 +101,7 @@ TimelineTo = Annotated[
         "End of the timeline.",
         doc="leaves out of it what comes after this time.",
         row="end of the timeline",
+        example="20ms",
         metavar="T",
     ),
 ]
@@ -112,6 +114,7 @@ Explain = Annotated[
         " waited for, which commands and whose, with examples (docs/reference/result.md). Implies `latency_parts`.",
         row="explains [the slowest requests](result.md#the-slowest-requests): the waits of those above a percentile"
         " such as `p99.9`",
+        example="p99.9",
         metavar="pN",
         in_sweeps=True,
     ),
@@ -125,6 +128,7 @@ Activity = Annotated[
         ' `"10ms..20ms"`, of which either end may be left out, looks closer at that.',
         row="adds [the activity of each channel over time](result-files.md#activity-over-time) to the JSON: over the"
         " whole run (`all`; in Python True), or a window of simulated time such as `10ms..20ms`, `10ms..` or `..20ms`",
+        example="10ms..20ms",
         metavar="all|FROM..TO",
         also=bool,
         in_sweeps=True,
@@ -163,6 +167,7 @@ Warmup = Annotated[
         doc='method that finds the warm-up, which the result leaves out: `"mser-5"`, `"steady"` or `"requests=N"` (see'
         " docs/concepts/warm-up.md). The result then has `warmup`, the removed part, and `series`.",
         row="leaves the run's [warm-up](../concepts/warm-up.md) out of the result: `mser-5`, `steady` or `requests=N`",
+        example="mser-5",
         metavar="METHOD",
         in_sweeps=True,
     ),

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flashweir.arguments import in_python
+from flashweir.arguments import check_file, in_python
 from flashweir.options import compare as option
 from flashweir.options import many
 from flashweir.options.option import checked, declared
@@ -153,6 +153,7 @@ def judge(
         FlashweirError, KeyboardInterrupt: as of `compare`.
     """
     checked(judge, locals())
+    check_file("file", file)
     from flashweir.policies.matrix import judged
     from flashweir.policies.trial import load
 

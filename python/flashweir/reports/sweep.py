@@ -8,6 +8,7 @@ from flashweir import statistics
 from flashweir.charts import labels
 from flashweir.charts.model import Chart
 from flashweir.charts.names import isolated
+from flashweir.quantity import number_of
 from flashweir.reports import about, cells, finding
 from flashweir.reports.figures import sections_of
 from flashweir.reports.model import Block, Cell, Content, Details, Facts, Section, Table, Text
@@ -51,16 +52,18 @@ def report_of_sweep(
         return [opening or finding.section(sentences, None, alerts), *after]
     charts = charts_of_sweep(frame) if charts is None else charts
     summary = _summarized(frame, metrics)
-    compared = _compared(frame, meta, metrics) if meta.get("compare") else None
     axes = [axis["name"] for axis in meta["axes"]]
+    asked = bool(meta.get("compare"))
+    # Not among what the runs were made of, which is shown as it was.
+    judged = meta if asked else {**meta, **_policy(frame, meta)}
+    compared = _compared(frame, judged, metrics) if judged.get("compare") else None
     picture: Chart | None
     if compared is not None and compared.height:
-        others = [name for name in axes if name != meta["compare"] and name in compared.columns]
-        values: Sequence[object] = next(
-            (axis["values"] for axis in meta["axes"] if axis["name"] == meta["compare"]), []
-        )
+        others = [name for name in axes if name != judged["compare"] and name in compared.columns]
         sentences = finding.of_comparison(compared, metrics, others)
-        picture = finding.differences(compared, meta["compare"], values, metrics, others)
+        if not asked:
+            sentences += finding.of_settings(summary, axes, metrics)[:1]
+        picture = finding.differences(compared, judged["compare"], _values(judged), metrics, others)
     else:
         sentences, picture = finding.of_settings(summary, axes, metrics), None
     made = picture
@@ -71,10 +74,24 @@ def report_of_sweep(
         opening, picture = Section(opening.title, [*opening.blocks, *alerts]), made
     sections = [opening]
     if compared is not None:
-        sections.append(Section("Comparison", _comparison(compared, meta, metrics)))
+        sections.append(Section("Comparison", _comparison(compared, judged, metrics)))
     sections += sections_of(charts, picture)
     sections.append(Section("All settings", _summary(frame, summary, meta, metrics)))
     return [*sections, *after]
+
+
+def _policy(frame: "pl.DataFrame", meta: Json) -> Json:
+    """What is judged where the sweep compares nothing: the only axis of names, beside others that vary."""
+    axes = [axis for axis in meta["axes"] if len(axis["values"]) > 1]
+    named = [
+        axis
+        for axis in axes
+        if axis["name"] != "workload" and axis["name"] in frame.columns
+        and all(isinstance(value, str) and number_of(value) is None for value in axis["values"])
+    ]  # fmt: skip
+    if len(named) != 1 or len(axes) == 1:
+        return {}
+    return {"compare": named[0]["name"], "baseline": named[0]["values"][0]}
 
 
 def _values(meta: Json) -> Sequence[object]:
@@ -128,8 +145,8 @@ class Pooling(Protocol):
         """As `statistics.summarize`."""
         ...
 
-    def compare(self, *, metrics: Sequence[str]) -> "pl.DataFrame":
-        """As `statistics.compare`, of what the sweep compares."""
+    def compare(self, axis: str, metrics: Sequence[str]) -> "pl.DataFrame":
+        """As `statistics.compare`, of an axis against the sweep's baseline."""
         ...
 
 
@@ -164,7 +181,7 @@ def _summary(frame: "pl.DataFrame", found: "pl.DataFrame", meta: Json, metrics: 
 
 def _compared(frame: "pl.DataFrame", meta: Json, metrics: Sequence[str]) -> "pl.DataFrame":
     if isinstance(frame, Pooling):
-        return frame.compare(metrics=metrics)
+        return frame.compare(meta["compare"], metrics)
     return statistics.compare(frame, meta["compare"], metrics, baseline=meta.get("baseline"))
 
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashweir.charts.names import isolated
+from flashweir.reports.cells import shown
 from flashweir.reports.model import Block, Cell, Details, Section, Table, Text
 from flashweir.tails import LEGEND, Tail, drawn, tails
 
-_COLUMNS = ("run", "operation", "waited for", "of", "mean, us", "share", "requests")
+_COLUMNS = ("run", "operation", "waited for", "of", "mean", "share", "requests")
 
 
 def tail_sections(results: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Section]:
@@ -22,7 +23,7 @@ def tail_sections(results: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Sect
         for name, explained, tail in found
     ]
     rows = [
-        [name, tail.operation, row["command"], row["of"] or "", row["mean_us"],
+        [name, tail.operation, row["command"], row["of"] or "", shown("mean_us", row["mean_us"]),
          Cell(f"{row['share']:.1%}", row["share"]), row["requests"]]
         for name, _, tail in found
         for row in tail.entry["waited_for"]
@@ -32,7 +33,7 @@ def tail_sections(results: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Sect
         blocks.append(Table("Commands waited for", _COLUMNS[first:], [row[first:] for row in rows]))
     for name, _, tail in found:
         if tail.entry["examples"]:
-            title = f"{f'{name}: ' if several else ''}{tail.operation}s on the time of their dies"
+            title = f"{f'{name}: ' if several else ''}{tail.operations} on the time of their dies"
             blocks.append(Details(title, _examples(tail)))
     return [Section("The slowest requests", blocks)]
 

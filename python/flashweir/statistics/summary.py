@@ -10,7 +10,7 @@ from flashweir.results.run import Run
 from flashweir.results.section import declares
 from flashweir.statistics.bootstrap import Histogram, bootstrap_mean, pooled_quantiles
 from flashweir.statistics.columns import Group, axis_names, check_metrics, groups
-from flashweir.statistics.intervals import Estimate, check_confidence, mean_interval
+from flashweir.statistics.intervals import Estimate, check_confidence, is_number, mean_interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,9 +38,10 @@ def summarize(
 
     Means have Student's interval, which ends at 0 for numbers of a result: none of these can be negative. Latency
     quantiles (`latency_us.OP.p50` to `p9999`) are those of all requests of all seeds with a bootstrap interval where
-    `histograms` are given; without, the mean of the seeds' quantiles, with a bootstrap interval as well. A seed counts
-    once: where several runs of a setting share one, their mean does. Runs that failed and values that are null, NaN or
-    infinite are left out.
+    `histograms` are given; without, the mean of the seeds' quantiles, with a bootstrap interval as well. A bucket's
+    edge may lie above all of its latencies: none of these values exceeds the largest `latency_us.OP.max`, where the
+    frame has it, so that one run has the quantile of its result. A seed counts once: where several runs of a setting
+    share one, their mean does. Runs that failed and values that are null, NaN or infinite are left out.
 
     Args:
         frame: a row a run, as `sweep` gives it.
@@ -68,7 +69,7 @@ def summarize(
     if clash := {*axes, "runs", "failed"} & set(names):
         raise ConfigError(f"metric `{min(clash)}`: it is a column of the settings already")
     columns: dict[str, list[Any]] = {name: [] for name in _columns(axes, names)}
-    for setting, group in groups(frame, axes, names).items():
+    for setting, group in groups(frame, axes, [*names, *_maxima(names)]).items():
         row: list[Any] = [*setting, group.runs, group.failed]
         pooled = _pooled(group, names, confidence, histograms, resamples, seed) if histograms is not None else {}
         for name in names:
@@ -97,6 +98,12 @@ def mean_of(
     return mean_interval(values, confidence, at_least=0.0 if declares(metric, Run) else None)
 
 
+def _maxima(metrics: Sequence[str]) -> dict[str, str]:
+    """Columns with the largest latency of each operation of which a quantile is wanted: their operations."""
+    found = [QUANTILE.fullmatch(name) for name in metrics]
+    return {f"latency_us.{one['operation']}.max": one["operation"] for one in found if one}
+
+
 def _columns(axes: Sequence[str], metrics: Sequence[str]) -> list[str]:
     ends = [column for name in metrics for column in (name, f"{name} low", f"{name} high")]
     return [*axes, "runs", "failed", *ends]
@@ -112,6 +119,11 @@ def _pooled(
             wanted.setdefault(found["operation"], []).append((name, _SHARES[found["quantile"]]))
     if not wanted:
         return {}
+    rows = [row for of_seed in group.rows.values() for row in of_seed]
+    largest = {
+        operation: max((float(row[column]) for row in rows if is_number(row.get(column))), default=math.inf)
+        for column, operation in _maxima(metrics).items()
+    }
     by_seed = [[by_operation for _, by_operation in runs] for runs in _fetched(group, histograms)]
     estimates = {}
     for operation, quantiles in wanted.items():
@@ -120,7 +132,8 @@ def _pooled(
         found_all = pooled_quantiles(replications, [share for _, share in quantiles], confidence, resamples, seed)
         for (name, _), estimate in zip(quantiles, found_all, strict=True):
             low, high = (None if end is None else end * _US for end in (estimate.low, estimate.high))
-            estimates[name] = Estimate(estimate.value * _US, low, high, estimate.n)
+            value = min(estimate.value * _US, largest[operation])
+            estimates[name] = Estimate(value, None if low is None else min(low, value), high, estimate.n)
     return estimates
 
 

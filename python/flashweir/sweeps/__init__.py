@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashweir._native import ConfigError
-from flashweir.arguments import in_python
+from flashweir.arguments import check_file, in_python
 from flashweir.options import many
 from flashweir.options.option import checked, declared
 from flashweir.sweeps import runner
@@ -98,6 +98,7 @@ def read_sweep(directory: AnyPath) -> "SweepFrame":
     """
     from flashweir.sweeps.frame import read
 
+    check_file("directory", directory)
     return read(Path(directory))
 
 

@@ -13,6 +13,8 @@ Label = bool | int | float | str
 
 # More than anyone waits for; a slip in a range is found before it fills the memory.
 MAX_VALUES = 1_000_000
+# More values are not counted in a message.
+_SAID = 1_000_000_000_000_000
 # Range of a column of whole numbers.
 MAX_INTEGER = 2**63 - 1
 _RANGE_KEYS = {"from", "to", "step", "factor", "count", "scale"}
@@ -132,7 +134,8 @@ def _stepped(where: str, start: float, end: float, way: str, by: object) -> list
         raise ConfigError(f"{where}: expected {limits}, and from not above to")
     count = math.log(end / start, amount) if way == "factor" else (end - start) / amount
     if not count < MAX_VALUES:
-        raise ConfigError(f"{where}: that is {count + 1:,.0f} values: expected at most {MAX_VALUES:,}")
+        many = f"{count + 1:,.0f}" if count < _SAID else f"over {_SAID:,}"
+        raise ConfigError(f"{where}: that is {many} values: expected at most {MAX_VALUES:,}")
     # The last value is meant even if rounding puts it a hair beyond the end.
     steps = math.floor(count + 1e-9)
     return [start * amount**step if way == "factor" else start + step * amount for step in range(steps + 1)]

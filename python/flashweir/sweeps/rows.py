@@ -101,7 +101,8 @@ def line(row: Mapping[str, Any]) -> bytes:
 def of_line(text: bytes) -> tuple[dict[str, Any] | None, str]:
     """A line as a row, with its result as text; or what is wrong with it."""
     try:
-        row = json.loads(text)
+        # From bytes JSON would take any encoding of Unicode.
+        row = json.loads(text.decode())
         right = (
             all(isinstance(row[name], int) for name in ("point", "seed"))
             and all(isinstance(row[name], str | None) for name in ("key", "error", "workload"))

@@ -158,7 +158,7 @@ def print_frame(frame: "SweepFrame", console: "Console") -> None:
     failed = frame["error"].is_not_null().sum()
     settings = meta.get("points", 0)
     if failed < frame.height and settings <= MAX_SETTINGS:
-        print_summary(frame.summary(), console)
+        print_summary(frame.summary(), console, pooled=frame.pooled)
         if meta.get("compare"):
             print_comparison(frame.compare(), console)
     text = f"{meta.get('name', 'sweep')}: {frame.height:,} runs, {failed:,} failed, in {frame.directory}"

@@ -3,8 +3,10 @@
 import json
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import QUICK, SMALL_DRIVE, flashweir, refused
 
@@ -24,7 +26,8 @@ LINE = b"128166372003061629,h,0,Write,4096,4096,1\n"
         (lambda: package.simulate(QUICK, seed=1.5), f"seed: 1.5: {WHOLE}"),
         (lambda: package.simulate(QUICK, skip_bad=True), f"skip_bad: True: {WHOLE}"),
         (lambda: package.simulate(QUICK, verify="yes"), "verify: 'yes': expected True or False"),
-        (lambda: package.simulate(QUICK, warmup=5), "warmup: 5: expected a text"),
+        (lambda: package.simulate(QUICK, warmup=5), "warmup: 5: expected a text such as mser-5"),
+        (lambda: package.simulate(QUICK, format=3), "format: 3: expected a text such as msr"),
         (lambda: package.simulate(QUICK, device=5), "device: 5: expected a path"),
         (lambda: package.simulate(QUICK, set=5), "set: 5: expected a mapping of keys to values"),
         (lambda: package.simulate(QUICK, allocator=5), "allocator: 5: expected a function, or FILE.py:FUNCTION"),
@@ -43,12 +46,40 @@ LINE = b"128166372003061629,h,0,Write,4096,4096,1\n"
         (lambda: package.simulate(QUICK, power_cut=[{}]), "power cut {}: expected"),
         (lambda: package.trace_generate(5, "x.parquet"), "spec: 5: expected a generator such as random:count=100000"),
         (lambda: package.sweep(5), "spec: 5: expected a TOML file or a mapping"),
+        (lambda: package.recover_log(5), "log: 5: expected a path"),
+        (lambda: package.judge(5), "file: 5: expected a path"),
+        (lambda: package.read_sweep(5), "directory: 5: expected a path"),
+        (lambda: package.simulate(QUICK, op_ratio=Decimal("0.2")), "op_ratio: Decimal('0.2'): expected a number, a"),
+        (lambda: package.simulate(QUICK, timing={"read": [1, {2}]}), "timing.read: {2}: expected a number, a text or"),
+        (
+            lambda: package.simulate(QUICK, {"gc": {"victim": b"x"}}),
+            "victim: b'x': expected a number, a text or a list",
+        ),
+        (lambda: package.simulate(QUICK, op_ratio=np.float32("nan")), "op_ratio: nan: expected a finite number"),
+        (lambda: package.simulate(QUICK, channels=10**30), "channels: a whole number of 100 bits: expected at most 64"),
+        (lambda: package.simulate(QUICK, channels=10**5000), "channels: a whole number of 16610 bits: expected at mo"),
+        (lambda: package.simulate(QUICK, channels=-(2**63) - 1), "channels: a whole number of 64 bits: expected at "),
+        (lambda: package.simulate(QUICK, channels=2**64 - 1), "`channels` = 18446744073709551615: expected"),
     ],
 )
 def test_errors_name_the_argument(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         call()
     assert str(raised.value).startswith(message)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"capacity": np.int64(1 << 26), "op_ratio": np.float32(0.25), "timing": {"read": np.array(30_000)}}
+    usual = {"capacity": 1 << 26, "op_ratio": 0.25, "timing": {"read": 30_000}}
+    found = package.simulate(QUICK, seed=np.int64(3), verify=np.bool_(True), set=given)  # type: ignore[arg-type]
+    assert found.seed == 3
+    assert found == package.simulate(QUICK, seed=3, verify=True, set=usual)
+    assert found == package.simulate(QUICK, given, seed=3, verify=True)
+    with package.Drive(capacity=np.int64(1 << 26), seed=np.int64(3)) as drive:  # type: ignore[arg-type]
+        assert drive.config["capacity"] == "64MiB"
+    # Another value of NumPy is none.
+    with pytest.raises(ConfigError, match=r"channels: array\(\[1, 2\]\): expected a number"):
+        package.simulate(QUICK, channels=np.array([1, 2]))
 
 
 def test_errors_speak_of_parameters_and_not_of_options(tmp_path: Path) -> None:
@@ -67,6 +98,10 @@ def test_errors_speak_of_parameters_and_not_of_options(tmp_path: Path) -> None:
     [
         ("expected --erase /dev/x, its name once more", "expected erase=/dev/x, its name once more"),
         ("(--buffer-kb), or allow it (--allow-drops)", "(buffer_kb), or allow it (allow_drops=True)"),
+        (
+            "--timeline-from: expected --timeline with it, the file",
+            "timeline_from: expected timeline with it, the file",
+        ),
         ("expected --recover /data/x.parquet first", "expected recover_log=/data/x.parquet first"),
         ("data/--set/a.csv: no", "data/--set/a.csv: no"),
     ],

@@ -8,6 +8,10 @@ from conftest import flashweir, refused
 
 import flashweir as package
 from flashweir import ConfigError
+from flashweir.charts.units import duration
+from flashweir.reports.model import Cell, Table
+from flashweir.reports.tails import tail_sections
+from flashweir.tails import Tail, tails
 
 WORKLOAD = "random:span=64MiB,size=4KiB,count=20000,write=0.3,rate=500"
 DRIVE = {"channels": 2, "capacity": "64MiB", "op_ratio": 0.25, "precondition": "full", "host.mode": "open"}
@@ -43,6 +47,30 @@ def test_the_api_explains_and_a_report_shows_it(tmp_path: Path) -> None:
     assert "explain.read.examples" in refused("report", str(tmp_path / "damaged.json"), "-o", str(tmp_path / "d.html"))
     with pytest.raises(ConfigError, match="explain: 99: expected a text"):
         package.simulate(WORKLOAD, set=DRIVE, explain=99)  # type: ignore[arg-type]
+
+
+def test_requests_that_took_no_time_have_no_cause(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("".join(f"{1000 * n},{op},{8 * n},8\n" for n, op in enumerate("wfwdwfwd" * 50)))
+    columns = "time=0:us,op=1,lba=2,size=3"
+    drive = {**DRIVE, "host.mode": "closed"}
+    result = package.simulate(trace, set=drive, columns=columns, explain="p90")
+    found = {tail.operation: tail.finding for tail in tails(result.to_dict()["explain"])}
+    assert found["flush"] == "the slowest 10 of 100 flushes took no time"
+    assert found["trim"] == "the slowest 10 of 100 trims took no time"
+    assert found["write"].startswith("the slowest 20 of 200 writes took ")
+    assert Tail("finish", {"requests": 1, "of": 2, "max_us": 0.0}).finding == "the slowest 1 of 2 finishes took no time"
+
+
+def test_times_of_the_commands_waited_for_have_a_unit_that_suits() -> None:
+    result = package.simulate(WORKLOAD, set={**DRIVE, "timing.program": "20ms"}, explain="p99").to_dict()
+    (section,) = tail_sections([("one", result)])
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    place = table.columns.index("mean")
+    means = [row["mean_us"] for row in result["explain"]["read"]["waited_for"]]
+    cells = [row[place] for row in table.rows if row[0] == "read"]
+    assert cells == [Cell(duration(mean).replace(" ", "\u00a0"), mean) for mean in means]
+    assert max(means) > 10_000
 
 
 def test_a_comparison_explains_each_policy(tmp_path: Path) -> None:

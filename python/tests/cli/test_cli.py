@@ -56,6 +56,8 @@ def test_summary_fits_80_columns_and_has_no_control_characters_when_piped() -> N
     timed = ["simulate", "random:span=8MiB,count=100,rate=1000", "--device", "tlc", "--set", "host.mode=open"]
     out = flashweir(*timed, "--set", "host.slots=8", "--set", "precondition=full", "--set", "capacity=1GiB").out
     assert out.splitlines()[0] == "tlc, 1GiB: open loop, 8 slots, precondition full"
+    large = flashweir("simulate", "random:count=10", "--device", "mqsim-mlc").out
+    assert large.startswith("mqsim-mlc, 476.2GiB: closed loop, ")
     assert flashweir("simulate", "random:count=10").out.startswith("default drive, 16GiB: closed loop, queue depth 1, ")
 
 

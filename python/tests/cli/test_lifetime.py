@@ -241,6 +241,16 @@ def test_what_wears_nothing_is_refused() -> None:
         lifetime(RANDOM, seeds=0, **DRIVE)
 
 
+def test_one_seed_is_a_parameter_as_it_is_an_option() -> None:
+    found = lifetime(RANDOM, cycles=30, seed=5, **DRIVE)
+    assert found.seeds == [5]
+    assert found == lifetime(RANDOM, cycles=30, seeds=[5], **DRIVE)
+    with pytest.raises(ConfigError, match=r"^seed and seeds exclude each other$"):
+        lifetime(RANDOM, seed=5, seeds=3, **DRIVE)
+    with pytest.raises(ConfigError, match=r"^seed: -1: expected a whole number"):
+        lifetime(RANDOM, seed=-1, **DRIVE)
+
+
 # Errors by cycles alone: a page is read again once, and lost from 601 of 1,000 rated cycles on.
 AGED: dict[str, Any] = {
     "ageing.kind": "power-law",

@@ -265,6 +265,8 @@ def test_what_can_not_go_through_a_pipe_says_so(made: Path) -> None:
         (("simulate", "-"), "it is a pipe or a device, whose content can't be looked at beforehand"),
         (("simulate", SMALL, "--json", "-", "--requests", "-"), "another output goes to standard output already"),
         (("replay", SMALL, DRIVE, "-o", "-"), "-o -: expected the name of a file: it is written bit by bit; --json -"),
+        (("replay", SMALL, DRIVE, "--log", "-"), "error: --log -: expected the name of a file: it is written bit by"),
+        (("replay", SMALL, DRIVE, "--log=-"), "error: --log -: expected the name of a file: it is written bit by bit"),
         (("bench", DRIVE, "-o", "-"), "-o -: expected the name of a file: it is written bit by bit; --json - writes"),
         (("check-bundle", "-"), "-: damaged or no bundle of flashweir"),
         (("fit", "-"), "-: "),

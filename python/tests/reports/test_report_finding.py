@@ -7,6 +7,8 @@ from conftest import SMALL_DRIVE
 
 import flashweir
 from flashweir.reports import finding
+from flashweir.reports.model import Figure, Text
+from flashweir.reports.sweep import report_of_sweep
 
 
 def row(metric: str, alternative: str, relative: float, *, significant: bool = False) -> dict[str, object]:
@@ -55,6 +57,33 @@ def test_no_value_is_the_best_where_no_difference_is_significant() -> None:
     assert "has the best" not in sentence
     rows[0]["significant"] = True
     assert "has the best" in finding.of_comparison(pl.DataFrame(rows), ["iops"], [])[0]
+
+
+def test_a_policy_is_judged_apart_from_the_load_where_the_sweep_compares_nothing() -> None:
+    spec = {
+        "workloads": "random:span=32MiB,size=4KiB,count=3000",
+        "set": {"channels": 2, "capacity": "32MiB", "pages_per_block": 64, "precondition": "full"},
+        "axes": {"host.queue_depth": [1, 8], "gc.victim": ["fifo", "greedy"]},
+        "seeds": 3,
+        "metrics": ["iops"],
+    }
+    frame = flashweir.sweep(spec)
+    sections = report_of_sweep(frame, frame.meta or {})
+    (lead,) = (block.text for block in sections[0].blocks if isinstance(block, Text))
+    greedy, fifo = finding.isolated("greedy"), finding.isolated("fifo")
+    assert lead.startswith((f"{greedy} has the best IOPS. Against {fifo}: +", f"{fifo} has the best IOPS. The nearest"))
+    assert "over 2 settings" in lead or "2 comparisons" in lead
+    assert "IOPS is best at " in lead
+    assert sections[1].title == "Comparison"
+    figure = next(block for block in sections[0].blocks if isinstance(block, Figure))
+    assert figure.chart.name == "finding-iops"
+    assert (frame.meta or {})["compare"] is None
+    # Two axes of names: neither is the one. A single axis is what its settings say.
+    one = {"gc.victim": ["fifo", "greedy"]}
+    for axes in (one, {**one, "sched.kind": ["fifo", "read-first"]}, {**one, "host.queue_depth": [1]}):
+        other = flashweir.sweep({**spec, "axes": axes})
+        titles = [section.title for section in report_of_sweep(other, other.meta or {})]
+        assert "Comparison" not in titles
 
 
 def test_the_page_of_a_sweep_without_differences_says_so(tmp_path: Path) -> None:

@@ -88,11 +88,37 @@ def test_the_terminal_and_the_comparison_say_which(swept: SweepFrame) -> None:
     stream = io.StringIO()
     print_frame(swept, Console(file=stream, width=200))
     assert f"{swept.summary([P99])[P99][0]:,.0f}" in stream.getvalue()
+    assert f"\n{P99}: of all requests of a setting's seeds\n" in stream.getvalue()
     assert f"{P99} (lower is better), against fifo; means of the runs' quantiles\n" in stream.getvalue()
     assert "iops (higher is better), against fifo\n" in stream.getvalue()
     text = pages._comparison(pages._compared(swept, swept.meta or {}, [P99]), swept.meta or {}, [P99])[0]
     assert isinstance(text, Text)
     assert "those of the runs' quantiles, and not the quantile of all requests" in text.text
+
+
+def test_the_terminal_says_that_a_large_sweep_has_means(swept: SweepFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "MAX_POOLED", 5)
+    stream = io.StringIO()
+    print_frame(swept, Console(file=stream, width=200))
+    assert f"\n{P99}: means of the runs' quantiles\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_quantile_is_at_most_the_maximum_and_of_one_run_that_of_its_result(tmp_path: Path, seeds: int) -> None:
+    # All requests take 902.4 us; the edge of their bucket is above.
+    spec = {"name": "one", "workloads": "random:span=64MiB,count=100", "seeds": seeds, "metrics": [P99]}
+    frame = sweep(spec, tmp_path / "s")
+    row = frame.summary([P99]).row(0, named=True)
+    (run, result), *_ = frame.results()
+    assert result["latency_histogram_ns"]["write"][-1][0] / 1000 > result["latency_us"]["write"]["max"]
+    assert row[P99] == result["latency_us"]["write"]["p99"] == result["latency_us"]["write"]["max"]
+    assert (row[f"{P99} low"] is None) == (seeds == 1)
+    assert run["workload"]
+    stream = io.StringIO()
+    print_frame(frame, Console(file=stream, width=200))
+    assert ("902.4" if seeds == 1 else "902 (900 to 905)") in stream.getvalue()
+    assert "902.7" not in stream.getvalue()
+    assert ("of all requests" in stream.getvalue()) == (seeds > 1)
 
 
 def test_a_summary_is_made_once_for_the_same_rows(swept: SweepFrame, monkeypatch: pytest.MonkeyPatch) -> None:

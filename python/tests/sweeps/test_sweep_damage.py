@@ -89,6 +89,16 @@ def test_what_a_kill_can_leave_is_put_right(tmp_path: Path) -> None:
     assert not (tmp_path / ".runs-00001.parquet.part").exists()
 
 
+def test_a_line_that_is_no_text_is_none_in_utf_8(tmp_path: Path) -> None:
+    sweep(GRID, tmp_path)
+    with (tmp_path / "runs.jsonl").open("ab") as file:
+        file.write(b"\xff\xfe\x00\n")
+    with pytest.warns(
+        flashweir.FlashweirWarning, match=r"damaged \('utf-8' codec can't decode byte 0xff in position 0"
+    ):
+        flashweir.read_sweep(tmp_path)
+
+
 def test_a_damaged_line_is_named_and_left_out_and_its_run_is_run_again(tmp_path: Path) -> None:
     frame = sweep(GRID, tmp_path)
     lines = (tmp_path / "runs.jsonl").read_bytes().splitlines(keepends=True)

@@ -203,7 +203,11 @@ def test_paths_are_relative_to_the_spec(tmp_path: Path) -> None:
         ({"axes": {"gc": {"victim": "fifo"}}}, "axes.gc.victim: 'fifo': expected a list"),
         ({"axes": {"gc": {"victim": ["fifo"]}, "policy": {"a": {"gc": {"victim": "greedy"}}}}}, "sets gc.victim, as"),
         ({"axes": {"channels": [2**63]}}, "expected at most"),
-        ({"axes": {"op_ratio": {"from": 0, "to": 1e300, "step": 1e-300}}}, "values"),
+        (
+            {"axes": {"op_ratio": {"from": 0, "to": 1e300, "step": 1e-300}}},
+            "op_ratio: that is over 1,000,000,000,000,000 values: expected",
+        ),
+        ({"axes": {"op_ratio": {"from": 0, "to": 1, "step": 1e-300}}}, "that is over 1,000,000,000,000,000 values"),
         ({"axes": {"buffer.bytes": {"from": "64KiB", "to": "4us", "step": 1}}}, "not a mixture"),
         ({"axes": {"buffer.bytes": {"from": "64KiB", "to": "1MiB", "factor": "4KiB"}}}, "plain number"),
         ({"compare": ["channels"]}, "compare: ['channels']: expected the name of an axis"),
