@@ -234,3 +234,13 @@ def test_patterns_are_compared_with_random_writes() -> None:
     assert found["rows"][0]["requests"] == 4096
     out = flashweir("bench", SMALL, "--pts", "patterns").out
     assert "sequential-streams" in out
+
+
+@pytest.mark.parametrize("size", [4 << 10, 64 << 10, (1 << 20) - 4096])
+@pytest.mark.parametrize("test", TESTS)
+def test_a_target_smaller_than_the_requests_is_refused(test: str, size: int) -> None:
+    drive = Line()
+    drive.size_bytes = size
+    with pytest.raises(ConfigError, match=f"Line: {size} bytes: expected at least 1048576 bytes"):
+        run_pts(drive, [test], scale=0.01)
+    assert drive.written == 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashweir import _native
-from flashweir._native import FlashweirError
+from flashweir._native import ConfigError, FlashweirError
 from flashweir.api import as_json
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ READ, WRITE, DISCARD = 0, 1, 2
 # Requests of one call of the engine, and of the first call of a point, by which its rate is known.
 MAX_BATCH, _FIRST = 1 << 15, 64
 _SEQUENTIAL = 128 << 10
+# Requests of the largest size have a few places to go to, and streams their zones.
+_MIN_BYTES = 8 * _SEQUENTIAL
 _DISCARD = 64 << 20
 _MIB, _NS = 1 << 20, 1e9
 _QUANTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9, "p99999": 99.999}
@@ -38,11 +40,15 @@ class Driver:
         """Opens it; what is on it will be destroyed.
 
         Raises:
+            ConfigError: it is too small.
             DeviceError: it can't be used, or was not named again.
         """
         import numpy as np
 
         self._session = _native.Session(as_json({"target": target, "erase": erase, "seed": seed}))
+        if self._session.size_bytes < _MIN_BYTES:
+            found = f"{target}: {self._session.size_bytes} bytes"
+            raise ConfigError(f"{found}: expected at least {_MIN_BYTES} bytes for steady-state tests")
         self._rng = np.random.default_rng(seed)
         self.size = self._session.size_bytes
         self.block = self._session.block_bytes

@@ -25,6 +25,8 @@ _LENGTH, _DEPTH = 16 * KIB, 8
 _FLASH = 0.6
 # Where flash is as fast as the link, a full buffer shows at depth 1: writes take this many times an idle one.
 _WAITS = 1.5
+# Bytes that are written so, at least, and windows of so many writes.
+_LONG_BURST, _WINDOWS, _WINDOW = 4 * MIB, 4, 32
 # Requests that a burst must be ahead of its steady rate: less is jitter.
 _AHEAD = 0.7
 
@@ -72,7 +74,9 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
     once = at_once.in_order(bench, high, flash.value)
     if once.taken < at_once.COUNT:
         # Fewer than a burst of longer requests resolves.
-        size, filled = Span(*(float(count * bench.small) for count in (once.taken, once.low, once.high))), True
+        # The next write was not taken in, and the last one may have been in the place of a write that left.
+        counts = (once.taken, max(once.low - 1, 0), once.high + 1)
+        size, filled = Span(*(float(count * bench.small) for count in counts)), True
     size = size if filled else size.at_least(float(once.taken * bench.small))
     waits, program = _flushes(bench, flash)
     empties = _empties(drive, volume, size.value) if filled and quick.value >= 1 else None
@@ -102,12 +106,16 @@ def _fills(drive: _Drive, volume: float) -> bool:
     """If writes one after the other come to wait, or the link is much faster than flash, so that a burst fills."""
     length = max(_LENGTH, drive.bench.small)
     idle = _idle(drive.bench, drive.high, length)
+    volume = min(max(volume, _LONG_BURST), drive.high / 8)
     if idle.value < _FLASH * drive.per_byte_ns * length or idle.value > drive.flash_ns:
         return True
     count = int(volume // length)
     drive.bench.rest()
     issue, complete = drive.bench.call(WRITE, drive.bench.in_order(0, volume, length)(0, count), length, 1)
-    return span_of((complete - issue)[count // 2 :].astype(float)).value > _WAITS * idle.value
+    # One write waits for a die, the next ones pass while it is free: windows of many dies, and hiccups are in few.
+    taken = (complete - issue)[count // 2 :].astype(float)
+    each = [float(window.mean()) for window in np.array_split(taken, max(1, min(_WINDOWS, len(taken) // _WINDOW)))]
+    return float(np.median(each)) > _WAITS * idle.value
 
 
 def _reason(size: Span, quick: Span, filled: bool) -> str:
@@ -188,6 +196,8 @@ def _flushes(bench: Bench, flash: Span) -> tuple[bool, float | None]:
 
 def _empties(drive: _Drive, volume: float, size: float) -> float | None:
     """Shortest pause after which the full buffer takes 80% of its size again, s, without a flush; None if none does."""
+    # Each burst leaves the buffer full for the next pause; before the first one others have flushed it.
+    _burst(drive, volume, 0)
     for pause_s in (0.001, 0.004, 0.016, 0.064, 0.25, 1.0):
         taken, _ = _burst(drive, volume, 0, rest_s=pause_s, flush=False)
         if taken >= 0.8 * size:
