@@ -45,19 +45,20 @@ DRIVES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "micron-7450-max",
         (
             (
-                "Writes alone: a host that writes faster than 480 MB/s for long is held to that (`buffer.refill_rate`). So "
-                "4 KiB writes make 458 MiB/s however much of the space is used, where the drive makes 623 to 1,214, and "
-                "sequential ones of 128 KiB 461 MiB/s, where it makes 1,378 (512 KiB, one zone). Set "
-                "`buffer.backpressure=none` for such workloads: 465 to 625 and 1,215 MiB/s."
+                "Writes alone: a host that writes faster than 480 MB/s for long is held to that "
+                "(`buffer.refill_rate`). So 4 KiB writes make 458 MiB/s however much of the space is used, where"
+                " the drive makes 623 to 1,214, and sequential ones of 128 KiB 461 MiB/s, where it makes 1,378 "
+                "(512 KiB, one zone). Set `buffer.backpressure=none` for such workloads: 465 to 625 and 1,215 "
+                "MiB/s."
             ),
             "Slow writes at 19,849/s: 1% of them take 0.8 ms or longer; the model has none.",
             (
-                "Medians of writes that are partly slow: 13 and 17 us at 69,351 and 79,248 writes/s, where the drive has "
-                "10, and 18% less at 99,052; the mean at 108,933, which is 26% high."
+                "Medians of writes that are partly slow: 13 and 17 us at 69,351 and 79,248 writes/s, where the "
+                "drive has 10, and 18% less at 99,052; the mean at 108,933, which is 26% high."
             ),
             (
-                "Reads while writes are held back: a p99 of 2.6 and 4.0 ms at 49,558 and 59,446 writes/s, a p99.9 of 3 to "
-                "5 ms from 39,644 to 59,446; the model has 0.4 and 0.5 ms."
+                "Reads while writes are held back: a p99 of 2.6 and 4.0 ms at 49,558 and 59,446 writes/s, a "
+                "p99.9 of 3 to 5 ms from 39,644 to 59,446; the model has 0.4 and 0.5 ms."
             ),
             "The reserve is a count of bytes, apart from the blocks, which are collected as without it.",
         ),
