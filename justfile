@@ -139,7 +139,7 @@ reproduce dir="reproduction": build-release
     flashweir reproduce -o {{ dir }} --figures {{ dir }}-figures --html {{ dir }}.html --force
 
 # Fits each drive of MEASUREMENTS, and keeps drives and predictions in DIR (20 minutes a drive on two cores)
-fit-drives measurements dir="fits" drives="pe8110 d7-p5520 7450-max pm9a3" budget="300":
+fit-drives measurements dir="fits" drives="pe8110 d7-p5520 7450-max pm9a3" budget="100":
     mkdir -p {{ dir }}
     for drive in {{ drives }}; do flashweir fit {{ measurements }} --drive $drive --budget {{ budget }} -o {{ dir }}/$drive.toml --json {{ dir }}/$drive.json --force; done
 

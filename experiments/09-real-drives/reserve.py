@@ -13,7 +13,7 @@ from typing import Any
 
 from cmaes import CMA  # type: ignore[import-untyped]
 
-from flashweir.fitting import evaluation, held, measurements, space, trials
+from flashweir.fitting import evaluation, held, measurements, trials
 from flashweir.fitting.trials import Evaluated
 from flashweir.fitting.workers import Prediction, Workers
 
@@ -27,7 +27,7 @@ def settings(drive: Mapping[str, Any]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in drive.items():
         found |= {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
-    own = {held.POLICY, held.RATE, "capacity", *(key.name for key in space.held())}
+    own = {"capacity", *held.names()}
     return {name: value for name, value in found.items() if name not in own}
 
 
@@ -43,8 +43,7 @@ def main(name: str) -> None:
             asked = Prediction(None, task.points, data.capacity, task.effort, SEED)
             predicted = workers.predict(asked, drive)
             made.append(Evaluated(drive, evaluation.error(task.points, predicted), predicted))
-            own = {key.removeprefix("buffer."): drive[key] for key in (held.RATE, *(key.name for key in space.held()))
-                   if key in drive}  # fmt: skip
+            own = {key.removeprefix("buffer."): drive[key] for key in held.names()[1:] if key in drive}
             print(f"error {made[-1].error:.3f} {own}", flush=True)
             return made[-1]
 

@@ -1,9 +1,9 @@
 """A fitted drive with superblocks instead: `python superblocks.py NAME [PAGES_PER_BLOCK ...]`.
 
 Only `alloc.kind` and `pages_per_block` change, and the program time, which follows from the throughput at saturation;
-in the last drive, `background.collect.should_below`, too, so that superblocks are collected ahead. Simulations are
-those of a search, with 1,500 reads a load. Prints each load's latencies, measured / simulated, in us, and those at
-saturation.
+in the last drive, `background.collect.should_below`, too, so that superblocks are collected ahead. A reserve that
+holds writes back (`buffer.backpressure=reserve`) is left out of all. Simulations are those of a search, with 1,500
+reads a load. Prints each load's latencies, measured / simulated, in us, and those at saturation.
 """
 
 import sys
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flashweir.fitting import measurements, space, trials
+from flashweir.fitting import held, measurements, space, trials
 
 HERE = Path(__file__).parent
 SEED = 1
@@ -23,13 +23,14 @@ METRICS = ("write_mean", "write_p50", "write_p99", "read_p50", "read_p99", "read
 
 
 def settings(drive: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a device file with dots, the program time as its spread over page types alone."""
+    """Keys of a device file with dots, the program time as its spread over page types alone; no reserve."""
     found: dict[str, Any] = {}
     for name, value in drive.items():
         found |= {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
     solved = space.solved().key.name
     lower, _, upper = found.pop(solved)
-    del found["capacity"]
+    for name in {"capacity", *held.names()} & found.keys():
+        del found[name]
     return {**found, space.SPREAD + solved: (upper / lower) ** 0.5}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from cmaes import CMA  # type: ignore[import-untyped]
 
-from flashweir.fitting import frontend, measurements, space, trials
+from flashweir.fitting import frontend, held, measurements, space, trials
 from flashweir.fitting.closed import Form
 from flashweir.fitting.forms import Corrected
 from flashweir.fitting.points import Measurements
@@ -31,13 +31,18 @@ SEED, REGION, ROUNDS, TURNS = 1, 0.3, 50, 2
 
 @dataclass(frozen=True)
 class Without:
-    """A mechanism: settings and keys without it, and alternatives of the scheduler and the front end."""
+    """A mechanism: settings and keys without it, and alternatives of the scheduler and the front end.
+
+    Attributes:
+        holds: False where the drive holds no writes back, if it did.
+    """
 
     name: str
     settings: Mapping[str, object] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     scheduler: str | None = None
     front_end: str | None = None
+    holds: bool = True
 
 
 MECHANISMS = (
@@ -56,6 +61,7 @@ MECHANISMS = (
     Without("ends of programs that can't be suspended", {"sched.protected_end": 0.0}, ("sched.protected_end",)),
     Without("erases that reads can't interrupt", {"timing.erase": 0}, ("timing.erase",)),
     Without("destage ahead", {"buffer.destage": "full"}),
+    Without("writes held back in phases", holds=False),
 )
 
 
@@ -94,6 +100,25 @@ def alternatives(drive: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
+def _has(drive: Mapping[str, Any], own: tuple[str, str], start: space.Start, mechanism: Without) -> bool:
+    """True if a drive has a mechanism; `start` has the alternatives without it."""
+    if mechanism.name == "nothing":
+        return True
+    if not mechanism.holds:
+        return held.POLICY in drive
+    if mechanism.front_end and own[1] == "no limit":
+        return False
+    known = bool(set(mechanism.without) & {key.name for key in start.keys})
+    return known if mechanism.without else start.names != own or bool(mechanism.settings)
+
+
+def _without(drive: Mapping[str, Any], start: space.Start, mechanism: Without) -> space.Start:
+    """The keys and settings that a drive has without a mechanism."""
+    keys = tuple(key for key in start.keys if key.name not in mechanism.without)
+    holding = {name: drive[name] for name in held.names() if name in drive} if mechanism.holds else {}
+    return replace(start, keys=keys, settings={**start.settings, **mechanism.settings, **holding})
+
+
 def rows(data: Measurements, drive: Mapping[str, Any], wanted: Sequence[str]) -> Iterator[tuple[str, trials.Evaluated]]:
     """The best drive without each mechanism that the fitted one has, or of these the wanted ones; itself first."""
     parts = given(data)
@@ -104,17 +129,11 @@ def rows(data: Measurements, drive: Mapping[str, Any], wanted: Sequence[str]) ->
     for mechanism in MECHANISMS:
         if wanted and mechanism.name not in ("nothing", *wanted):
             continue
-        if mechanism.front_end and own[1] == "no limit":
-            continue
         names = (mechanism.scheduler or own[0], mechanism.front_end or own[1])
         start = next(one for one in starts if one.names == names)
-        known = {key.name for key in start.keys}
-        if mechanism.name != "nothing" and names == own and not (set(mechanism.without) & known or mechanism.settings):
+        if not _has(drive, own, start, mechanism):
             continue
-        if mechanism.without and not set(mechanism.without) & known:
-            continue
-        keys = tuple(key for key in start.keys if key.name not in mechanism.without)
-        start = replace(start, keys=keys, settings={**start.settings, **mechanism.settings})
+        start = _without(drive, start, mechanism)
         corrected, places = Corrected(form, start, settled, ratios=ratios), places_of(start, drive)
         made = [task.evaluate(start.drive(places) | settled)]
         if mechanism.name == "nothing":

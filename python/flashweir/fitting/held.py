@@ -152,6 +152,11 @@ def choose(
     return best.settings if best.error < plain.error - NOISE else first.settings
 
 
+def names() -> tuple[str, ...]:
+    """Keys that a drive has which holds writes back, and no other."""
+    return (POLICY, *(key.name for key in space.held()), RATE)
+
+
 def _statistics(waits: "Numbers", weights: "Numbers") -> "Numbers":
     """Weighted mean and quantiles of each column, in us."""
     order = np.argsort(waits, axis=0)

@@ -59,7 +59,9 @@ def test_the_search_finds_a_drive_that_holds_writes() -> None:
     assert made["100000"]["write_mean"] > 1000
     there = replace(one, points=tuple(replace(point, measured=METRICS | made[point.id]) for point in one.points))
     search = held.Held(there, without)
-    assert search.whole(there.points, search.search(cmaes.CMA, 1)) < 0.1
+    found = search.search(cmaes.CMA, 1)
+    assert search.whole(there.points, found) < 0.1
+    assert search.settings(found, {"chips": 4}).keys() == {"chips", *held.names()}
     assert evaluation.error(there.points, without) > 0.3
 
 

@@ -55,3 +55,37 @@ def test_a_fitted_drive_has_superblocks_instead(monkeypatch: pytest.MonkeyPatch,
     with Drive(set={**own, "capacity": 1 << 30}) as made:
         config = made.config
     assert (config["alloc"]["kind"], config["pages_per_block"]) == ("superblock", 60)
+
+
+HOLDING = {"buffer": {"backpressure": "reserve", "reserve": 5e7, "refill_left": 1.0, "refill_always": 1e8,
+                      "hold_share": 0.8, "refill_rate": 4e8}}  # fmt: skip
+
+
+def test_superblocks_hold_no_writes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = load_script(FOLDER / "superblocks.py", monkeypatch)
+    drive = tomllib.loads((FOLDER / "pe8110.toml").read_text(encoding="utf-8"))
+    plain = found.settings(drive)
+    assert not [key for key in plain if key.startswith("buffer.refill")]
+    assert found.settings({**drive, "buffer": {**drive["buffer"], **HOLDING["buffer"]}}) == plain
+
+
+def test_a_reserve_is_left_out_where_a_drive_has_one(script: ModuleType) -> None:
+    drive = script.flat(tomllib.loads((FOLDER / "pe8110.toml").read_text(encoding="utf-8")))
+    start = next(one for one in space.starts() if one.names == script.alternatives(drive))
+    by_name = {one.name: one for one in script.MECHANISMS}
+    one = by_name["writes held back in phases"]
+    assert not script._has(drive, start.names, start, one)
+    assert script._has(drive | script.flat(HOLDING), start.names, start, one)
+    assert script._has(drive, start.names, start, by_name["nothing"])
+    assert not script._has(drive, (start.names[0], "no limit"), start, by_name["limit of fetched commands"])
+
+
+def test_a_drive_that_holds_writes_back_does_so_without_the_other_mechanisms(script: ModuleType) -> None:
+    drive = script.flat(tomllib.loads((FOLDER / "pe8110.toml").read_text(encoding="utf-8"))) | script.flat(HOLDING)
+    start = next(one for one in space.starts() if one.names == script.alternatives(drive))
+    by_name = {one.name: one for one in script.MECHANISMS}
+    own = script.flat(HOLDING).items()
+    without = {name: script._without(drive, start, one) for name, one in by_name.items()}
+    assert [name for name, one in without.items() if not own <= one.settings.items()] == ["writes held back in phases"]
+    assert without["nothing"].keys == start.keys
+    assert "timing.erase" not in {key.name for key in without["erases that reads can't interrupt"].keys}
