@@ -139,7 +139,8 @@ class Run(Section):
         float | None,
         Field(
             "bytes programmed into flash, the drain included, for each byte that the host wrote; below 1 only by what"
-            " coalesced or was trimmed while it waited in the buffer or for a planner; null where it wrote none"
+            " coalesced in the buffer, or was trimmed while it waited there or"
+            " [for a planner](../concepts/channels.md#pages-that-wait-for-a-planner); null where it wrote none"
         ),
     ]
     flash: Annotated[
