@@ -6,6 +6,8 @@ from flashweir.results.section import Each, Field, Section
 
 Rows = list[dict[str, object]]
 
+_WAITING = "[while they wait for a planner](../concepts/channels.md#pages-that-wait-for-a-planner)"
+
 
 class Operations(Section):
     """Counts of flash operations."""
@@ -138,15 +140,7 @@ class Counters(Section):
     collections: Annotated[int, Field("blocks collected", "blocks")]
     rewrite_reads: Annotated[int, Field("reads for partial writes", "pages")]
     unmapped_page_reads: Annotated[int, Field("as `unmapped_reads.pages`", "pages")]
-    buffer_hits: Annotated[
-        int,
-        Field(
-            "reads of pages in the write buffer, in random write areas, or"
-            " [waiting for a planner](../concepts/channels.md#pages-that-wait-for-a-planner), which without a write"
-            " buffer are in memory, too",
-            "pages",
-        ),
-    ]
+    buffer_hits: Annotated[int, Field(f"pages read from the buffer, from random write areas or {_WAITING}", "pages")]
     coalesced_pages: Annotated[int, Field("writes to pages in the write buffer", "pages")]
     trimmed_pages: Annotated[int, Field("trimmed that had data: on flash, or versions that waited for it", "pages")]
     copybacks: Annotated[int, Field("with `gc.copyback`: pages copied within their plane", "pages", optional=True)]
