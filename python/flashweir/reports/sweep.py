@@ -81,7 +81,7 @@ def report_of_sweep(
 
 
 def _policy(frame: "pl.DataFrame", meta: Json) -> Json:
-    """What is judged where the sweep compares nothing: the only axis of names, beside others that vary."""
+    """Values that are judged where the sweep compares nothing: the only axis of names, beside others that vary."""
     axes = [axis for axis in meta["axes"] if len(axis["values"]) > 1]
     named = [
         axis

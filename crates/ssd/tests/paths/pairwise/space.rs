@@ -198,7 +198,7 @@ impl Space {
         serde_json::from_value(table).expect("each value was read before")
     }
 
-    /// What a row settles to, computed once.
+    /// The drive that a row settles to, computed once.
     fn settled(&self, row: &Row) -> Settled {
         let number = |value: &usize| u8::try_from(*value).expect("fewer values than 256");
         let key: Vec<u8> = row.iter().map(number).collect();
