@@ -98,9 +98,8 @@ def test_sequential_reads_keep_the_speed_of_striped_channels(channels: int) -> N
 
     def speed(units: str, count: int) -> float:
         drive = {"capacity": "64MiB", "op_ratio": 0.1, "precondition": "full", "channels": count, "units": units}
-        return simulate(
-            "sequential:span=64MiB,size=64KiB,write=0,count=1024", "huang2010-mlc", set=drive
-        ).bandwidth_mib_s
+        reads = "sequential:span=64MiB,size=64KiB,write=0,count=1024"
+        return simulate(reads, "huang2010-mlc", set=drive).bandwidth_mib_s or 0.0
 
     assert speed("independent", channels) == pytest.approx(speed("synchronized", channels), rel=0.001)
     assert speed("independent", channels) == pytest.approx(channels * speed("independent", 1), rel=0.01)
