@@ -105,7 +105,7 @@ def in_python(function: Callable[P, T]) -> Callable[P, T]:
             if not numbers:
                 return function(*args, **kwargs)
             own: Any = {name: plain(value) for name, value in kwargs.items()}
-            return function(*map(plain, args), **own)  # type: ignore[arg-type]
+            return function(*map(plain, args), **own)
         except FlashweirError as error:
             if not on_command_line():
                 error.args = (in_words(str(error)), *error.args[1:])

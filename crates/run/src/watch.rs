@@ -144,15 +144,16 @@ pub(crate) fn timeline_window(run: &RunSpec) -> Result<Range<u64>, Error> {
             .ok_or_else(|| wrong(what, text, "expected a time of the run such as 1.5s or 20ms")),
     };
     let window =
-        time("timeline from", &run.timeline_from, 0)?..time("timeline to", &run.timeline_to, u64::MAX)?;
+        time("--timeline-from", &run.timeline_from, 0)?..time("--timeline-to", &run.timeline_to, u64::MAX)?;
     match (&run.timeline_from, &run.timeline_to, &run.timeline) {
         (None, None, _) => Ok(window),
         (.., None) => {
-            Err(Error::setting("timeline from, timeline to", "expected a timeline: the file to write it to"))
+            let given = if run.timeline_from.is_some() { "--timeline-from" } else { "--timeline-to" };
+            Err(Error::setting(given, "expected --timeline with it, the file to write"))
         }
         (.., Some(_)) if window.is_empty() => {
             let text = run.timeline_to.as_deref().unwrap_or_default();
-            Err(wrong("timeline to", text, "expected a time after that of timeline from"))
+            Err(wrong("--timeline-to", text, "expected a time after that of --timeline-from"))
         }
         _ => Ok(window),
     }

@@ -47,6 +47,16 @@ pub fn parse_nanos(text: &str) -> Option<u64> {
     parse(text, &TIME_UNITS)
 }
 
+/// True if a text is a size, but of more than 64 bits.
+pub fn bytes_exceed_64_bits(text: &str) -> bool {
+    exceeds(text, &BYTE_UNITS)
+}
+
+/// True if a text is a time, but of more than 64 bits.
+pub fn nanos_exceed_64_bits(text: &str) -> bool {
+    exceeds(text, &TIME_UNITS)
+}
+
 /// A quantity with its unit: its number in bytes or nanoseconds, and the unit as it is written. `None` for a text without a unit,
 /// or one that [`parse_bytes_near`] and its like for times would not take.
 pub fn parse_any(text: &str) -> Option<(f64, &'static str)> {
@@ -87,8 +97,23 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     value.checked_add(u64::try_from(numerator / denominator).ok()?)
 }
 
+fn exceeds(text: &str, units: &[(&str, u64)]) -> bool {
+    let Some((whole, _, scale)) = digits(text, units) else { return false };
+    let whole = whole.trim_start_matches('0');
+    let value = if whole.is_empty() { Some(0) } else { whole.parse::<u64>().ok() };
+    value.is_none_or(|value| value.checked_mul(scale).is_none())
+}
+
 /// A quantity as a whole number and a fraction, numerator and denominator, to be added to it.
 fn split(text: &str, units: &[(&str, u64)]) -> Option<(u64, u128, u128)> {
+    let (whole, fraction, scale) = digits(text, units)?;
+    let value = whole.parse::<u64>().ok()?.checked_mul(scale)?;
+    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
+    Some((value, part * u128::from(scale), 10u128.pow(fraction.len() as u32)))
+}
+
+/// The digits of a quantity before and after its point, and its unit.
+fn digits<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, &'a str, u64)> {
     let text = text.trim();
     let (number, scale) = units
         .iter()
@@ -100,9 +125,7 @@ fn split(text: &str, units: &[(&str, u64)]) -> Option<(u64, u128, u128)> {
     {
         return None;
     }
-    let value = whole.parse::<u64>().ok()?.checked_mul(scale)?;
-    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
-    Some((value, part * u128::from(scale), 10u128.pow(fraction.len() as u32)))
+    Some((whole, fraction, scale))
 }
 
 #[cfg(test)]
@@ -132,6 +155,28 @@ mod tests {
             assert_eq!(parse_bytes_near(text), Some(bytes), "{text}");
         }
         assert_eq!((parse_bytes_near("x"), parse_bytes_near("17179869184GiB")), (None, None));
+    }
+
+    #[test]
+    fn a_quantity_of_more_than_64_bits_is_one_all_the_same() {
+        for text in ["99999999999GiB", "16384PiB", "18446744073709551616", "99999999999999999999999.5KiB"] {
+            assert!(bytes_exceed_64_bits(text), "{text}");
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
+        for text in [
+            "",
+            "GiB",
+            "0",
+            "-99999999999GiB",
+            "99999999999GiBs",
+            "9e99",
+            "16383PiB",
+            "00000000000000000000000",
+        ] {
+            assert!(!bytes_exceed_64_bits(text), "{text}");
+        }
+        assert!(nanos_exceed_64_bits("99999999999h") && !nanos_exceed_64_bits("1h"));
+        assert!(!nanos_exceed_64_bits("99999999999GiB"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ function wordDies(frame, groups, kinds) {
   }
 }
 
-/** What the map of blocks shows: a share of each cell (null: erased), and words for it. */
+/** Contents of the map of blocks: a share of each cell (null: erased), and words for it. */
 function cellsOf(blocks, wear) {
   if (!wear && blocks.valid) {
     return {rows: blocks.valid.map((row) => row.map((valid) => valid < 0 ? null : valid / 1000)), low: "stale", high: "all pages valid"};

@@ -13,7 +13,7 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
-  // What the page says about every figure: fonts and colours, which change between light and dark.
+  // Layout of every figure: fonts and colours, which change between light and dark.
   function template() {
     const [text, quiet, line, grid, page, raised] = ["text", "quiet", "line", "grid", "page", "raised"].map(colour);
     const { fontFamily: family } = getComputedStyle(document.body);
@@ -150,7 +150,7 @@
     }
   }
 
-  // What can't be drawn leaves the picture that the page has of it.
+  // A figure that can't be drawn leaves the picture that the page has of it.
   function unable(plot, reason) {
     if (plot.querySelector(".unable")) return;
     const said = document.createElement("p");

@@ -17,6 +17,7 @@ MAX_MARKDOWN_LINE = 119
 PYTHON = [name for name in tracked(".py", ".pyi") if name.parts[0] in ("python", "research", "benches", "docs")]
 RUST = tracked(".rs")
 TOML = tracked(".toml")
+PAGES = tracked(".js", ".css")
 MARKDOWN = tracked(".md")
 GLOSSARY = Path("docs/reference/glossary.md")
 # These state the rule, or are history.
@@ -47,6 +48,16 @@ def rust_comments(source: str) -> Iterator[tuple[int, str]]:
         if found and kind != kind_before:
             yield line, found[2]
         kind_before = kind
+
+
+def page_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Comments of JavaScript or CSS with the lines that they begin on; adjacent lines are one comment."""
+    inside = False
+    for line, content in enumerate(source.splitlines(), 1):
+        found = re.match(r"\s*(?://+|/\*+)\s*(.*)", content)
+        if found and not inside:
+            yield line, found[1]
+        inside = bool(found) and content.lstrip().startswith("//")
 
 
 def rust_text(source: str) -> Iterator[tuple[int, str]]:
@@ -124,6 +135,12 @@ def test_rust_comments_name_the_thing(name: Path) -> None:
     assert not found, f"{name}: begin with the thing or the verb, not a question; max_ and min_, no `told`: {found}"
 
 
+@pytest.mark.parametrize("name", PAGES, ids=str)
+def test_comments_of_pages_name_the_thing(name: Path) -> None:
+    found = offences(page_comments(text(name)))
+    assert not found, f"{name}: begin with the thing or the verb, not with a question: {found}"
+
+
 @pytest.mark.parametrize("name", TOML, ids=str)
 def test_toml_comments_name_the_thing(name: Path) -> None:
     found = offences(toml_comments(text(name)))
@@ -180,9 +197,8 @@ def test_wordings_that_the_glossary_rules_out() -> None:
 
 
 def test_every_page_links_the_glossary() -> None:
-    pages = [
-        name for name in MARKDOWN if name.parts[0] == "docs" and name.parts[1] in ("guide", "concepts", "reference")
-    ]
+    folders = ("guide", "concepts", "reference", "contributing")
+    pages = [name for name in MARKDOWN if name.parts[0] == "docs" and name.parts[1] in folders]
     lacking = [str(name) for name in pages if name != GLOSSARY and "glossary.md" not in text(name)]
     assert not lacking, f"expected a link to {GLOSSARY} in {lacking}"
 
@@ -192,6 +208,10 @@ def test_offences_are_found() -> None:
     assert [line.partition(":")[0] for line in offences(python_comments(source))] == ["3", "5", "1"]
     rust = "//! Whether.\n//! Which goes on.\n/// How many.\nfn a() {} // What\n// Fine.\n"
     assert [line.partition(":")[0] for line in offences(rust_comments(rust))] == ["1", "3"]
+    page = (
+        "// What.\n// Which goes on.\nlet a; // no line\n  /** How many. */\n/* Who. */\n/*\n * What.\n */\n// Fine.\n"
+    )
+    assert [line.partition(":")[0] for line in offences(page_comments(page))] == ["1", "4", "5"]
     toml = "# What.\n# Which goes on.\na = 1 # no line\n  # How many.\n"
     assert [line.partition(":")[0] for line in offences(toml_comments(toml))] == ["1", "4"]
     assert offences(help_texts('option(help="What a drive measured.")')) == ["1: What a drive measured."]

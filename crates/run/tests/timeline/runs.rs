@@ -202,12 +202,16 @@ fn a_window_needs_a_timeline_and_an_end_after_its_start() {
         ..RunSpec::default()
     };
     for (run, said) in [
-        (run(Some("1s"), None, false), "timeline from, timeline to: expected a timeline"),
+        (run(Some("1s"), None, false), "--timeline-from: expected --timeline with it, the file to write"),
+        (run(None, Some("1s"), false), "--timeline-to: expected --timeline with it, the file to write"),
         (
             run(Some("soon"), None, true),
-            "timeline from soon: expected a time of the run such as 1.5s or 20ms",
+            "--timeline-from soon: expected a time of the run such as 1.5s or 20ms",
         ),
-        (run(Some("2s"), Some("2s"), true), "timeline to 2s: expected a time after that of timeline from"),
+        (
+            run(Some("2s"), Some("2s"), true),
+            "--timeline-to 2s: expected a time after that of --timeline-from",
+        ),
     ] {
         let error = simulate(&run, &mut |_| true).expect_err(said).to_string();
         assert!(error.contains(said), "{error}");

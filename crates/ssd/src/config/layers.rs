@@ -251,6 +251,10 @@ fn expectation(key: &str, value: &Value, error: &str) -> String {
         let (_, value) = new.split_once('=').unwrap_or((key, new));
         return format!("expected `{value}`, its name now");
     }
+    let range = keys::find(key).and_then(|key| key.range.as_ref()).filter(|range| range.max.is_finite());
+    if let Some(range) = range.filter(|range| range.is_exceeded_beyond_64_bits(value)) {
+        return range.to_string();
+    }
     match keys::find(key).map(|key| key.value_type) {
         Some("integer") => "expected a whole number, zero or more, of at most 32 bits".into(),
         Some("number") => "expected a number".into(),
@@ -343,6 +347,22 @@ mod tests {
         assert!(wrong.starts_with("--set: `gc.choices` = 0: expected "), "{wrong}");
     }
 
+    #[test]
+    fn a_drive_that_is_full_in_part_is_filled_unless_another_state_is_asked_for() {
+        let resolved = |sets: &[(&str, &str)]| {
+            resolve_noting(&[Layer::from_assignments("--set", sets.iter().copied())]).expect("legal")
+        };
+        let (config, notes) = resolved(&[("fill", "0.3")]);
+        assert_eq!((config.precondition, config.fill, notes), (Precondition::Full, 0.3, vec![]));
+        let (config, notes) = resolved(&[("fill", "0.3"), ("precondition", "steady")]);
+        assert_eq!((config.precondition, config.fill, notes), (Precondition::Steady, 0.3, vec![]));
+        for (state, asked) in [(Precondition::OnRead, "on-read"), (Precondition::Empty, "empty")] {
+            let (config, notes) = resolved(&[("fill", "0.3"), ("precondition", asked)]);
+            assert_eq!((config.precondition, config.fill), (state, 1.0));
+            assert!(notes.len() == 1 && notes[0].keys.starts_with("fill, "), "{notes:?}");
+        }
+    }
+
     fn d_choices(choices: &str) -> Config {
         resolve_sets(&[("gc.victim", "d-choices"), ("gc.choices", choices)]).expect("legal")
     }
@@ -354,6 +374,11 @@ mod tests {
         assert!(
             message(&[("timing.read", "fast")]).contains("`timing.read` = \"fast\": expected a time such as")
         );
+        for size in ["99999999999GiB", "99999999999999999999999"] {
+            let said = message(&[("capacity", size)]);
+            assert!(said.ends_with(": expected at most 1024PiB"), "{said}");
+        }
+        assert!(message(&[("capacity", "99999999999s")]).contains("expected a size such as 4096"));
         assert!(
             message(&[("gc.victim", "gready")])
                 .contains("unknown variant `gready`, expected one of `greedy`")

@@ -136,7 +136,7 @@ pub struct Config {
     /// State of the drive when the run starts.
     pub precondition: Precondition,
     /// Share of the logical pages that hold data when the run starts: 0.9 is a drive that is 90% full. The rest was never written.
-    /// Below 1 it implies `precondition=full`, unless `steady` is set.
+    /// Below 1 it implies `precondition=full` where no precondition is set. It has no effect with `empty` and `on-read`.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub fill: f64,
     /// Computation of times: busy-until times or events.

@@ -4,7 +4,9 @@
 //! hold for its text form, too. `anyOf` with `const: 0` allows 0 beside the range; `x-or` is a word that the key takes instead of
 //! a number. Each time of a list is in the range.
 
-use flashweir_trace::quantity::{format_bytes, format_nanos, parse_bytes, parse_nanos};
+use flashweir_trace::quantity::{
+    bytes_exceed_64_bits, format_bytes, format_nanos, nanos_exceed_64_bits, parse_bytes, parse_nanos,
+};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
@@ -110,6 +112,18 @@ impl Range {
             // JSON has no form for what is no number.
             Value::Null => false,
             _ => true,
+        }
+    }
+
+    /// True if a value is a size or a time, as the key has them, of more than 64 bits.
+    pub(super) fn is_exceeded_beyond_64_bits(&self, value: &Value) -> bool {
+        match (value, self.kind) {
+            (Value::String(text), Kind::Bytes) => bytes_exceed_64_bits(text),
+            (Value::String(text), Kind::Nanos) => nanos_exceed_64_bits(text),
+            (Value::Number(number), Kind::Bytes | Kind::Nanos) => {
+                number.as_f64().is_some_and(|number| number >= 2f64.powi(64))
+            }
+            _ => false,
         }
     }
 

@@ -86,6 +86,9 @@ impl Columns {
         let (mut time, mut op, mut lba, mut size) = (None, None, None, None);
         let (mut stream, mut handle, mut device, mut response) = (None, None, None, None);
         let (mut separator, mut header_lines) = (Separator::Byte(b','), None);
+        if let Some(part) = repeated(spec) {
+            return Err(wrong(part, "each key once"));
+        }
         for part in spec.split(',') {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| wrong(part, "key=column[:unit], such as time=3:us"))?;
@@ -163,6 +166,32 @@ impl Columns {
         })
     }
 
+    /// The error of a line that has `read` fields: names the first column that it lacks.
+    #[cold]
+    pub(super) fn missing(&self, places: &Places, read: usize) -> FieldError {
+        let columns = [
+            ("time", Some(places.time), Some(&self.time.at)),
+            ("op", Some(places.op), Some(&self.op.at)),
+            ("lba", Some(places.lba), Some(&self.lba.at)),
+            ("size", Some(places.size), Some(&self.size.at)),
+            ("response", places.response, self.response.as_ref().map(|column| &column.at)),
+            ("stream", places.stream, self.stream.as_ref()),
+            ("handle", places.handle, self.handle.as_ref()),
+            ("device", places.device, self.device.as_ref()),
+        ];
+        let known = columns.into_iter().filter_map(|(field, place, at)| Some((place?, field, at?)));
+        let Some((place, field, at)) = known.filter(|(place, ..)| *place >= read).min_by_key(|one| one.0)
+        else {
+            return FieldError::missing("column");
+        };
+        let name = match at {
+            At::Number(number) => format!("column {number} of --columns"),
+            At::Name(name) => format!("{name:?}"),
+        };
+        let found = format!("the end of the line in place of field {}, {name}", place + 1);
+        FieldError { field, found, expected: "one more field" }
+    }
+
     /// The request of a row, whose fields stand at their places.
     pub(super) fn row<'a>(&self, places: &Places, fields: &[&'a [u8]]) -> Result<Raw<'a>, FieldError> {
         let field = |index: usize, name: &'static str| {
@@ -216,6 +245,18 @@ impl Places {
         let last = [self.time, self.op, self.lba, self.size].into_iter().chain(optional).max();
         last.map_or(0, |last| last + 1)
     }
+}
+
+/// The first part of a spec whose key stands there before.
+fn repeated(spec: &str) -> Option<&str> {
+    let key = |part: &str| part.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let mut known = Vec::new();
+    spec.split(',').find(|part| {
+        let key = key(part);
+        let is_known = key.is_some() && known.contains(&key);
+        known.push(key);
+        is_known
+    })
 }
 
 /// The number of the column called `name`: exactly so, else but for upper and lower case.

@@ -58,14 +58,15 @@ impl LineDecoder for Table {
         match self.columns.separator {
             Separator::Byte(separator) => {
                 let mut rest = Fields::new(line, separator);
-                for field in fields.iter_mut().take(count) {
-                    *field = unquoted(rest.next("column")?);
+                for (read, field) in fields.iter_mut().take(count).enumerate() {
+                    let next = rest.next("column").map_err(|_| self.columns.missing(places, read))?;
+                    *field = unquoted(next);
                 }
             }
             Separator::White => {
                 let mut rest = Words::new(line);
-                for field in fields.iter_mut().take(count) {
-                    *field = rest.next("column")?;
+                for (read, field) in fields.iter_mut().take(count).enumerate() {
+                    *field = rest.next("column").map_err(|_| self.columns.missing(places, read))?;
                 }
             }
         }

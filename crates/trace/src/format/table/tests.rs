@@ -82,10 +82,28 @@ fn bad_specs_say_what_was_expected() {
         ("time=0,op=1,lba=2,size=3,sep=ab", "comma, tab, space or one character"),
         ("time=0,op=1,lba=2,size=3,header=x", "a number of lines"),
         ("time=0,op=1,lba=2,size=3,colour=4", "one of time, op, lba"),
+        ("time=ts:us,time=lba:us,op=op,lba=lba:bytes,size=len", "columns \"time=lba:us\": each key once"),
+        ("time=0,op=1,lba=2,size=3, op =1", "columns \" op =1\": each key once"),
     ] {
         let error = Columns::parse(spec).expect_err(spec).to_string();
         assert!(error.contains(said), "{spec}: {error}");
     }
+}
+
+#[test]
+fn a_line_that_is_too_short_names_the_column_that_it_lacks() {
+    let spec = "time=t,op=op,lba=at,size=length,device=disk";
+    for (spec, text) in [
+        (spec.to_owned(), "t,op,other,at,disk,length\n1,r,x,8,sda\n"),
+        (format!("{spec},sep=space"), "t op other at disk length\n1 r x 8 sda\n"),
+    ] {
+        let error = decode_err(table(&spec), text);
+        let said = "size: found the end of the line in place of field 6, \"length\", expected one more field";
+        assert!(error.contains(said), "{error}");
+    }
+    // A column without a meaning is missed with the next one that has one.
+    let error = decode_err(table("time=0,op=1,lba=4,size=5"), "1,r\n");
+    assert!(error.contains("lba: found the end of the line in place of field 5, column 4"), "{error}");
 }
 
 #[test]
@@ -96,7 +114,8 @@ fn bad_fields_say_what_was_expected() {
         ("1,x,0,8,0,0", "op: found \"x\""),
         ("1,r,0,8,70000,0", "stream: found \"70000\", expected a number below 65536"),
         ("1,r,0,8,0,256", "handle: found \"256\", expected a number below 256"),
-        ("1,r,0,8", "column: found the end of the line"),
+        ("1,r,0,8", "stream: found the end of the line in place of field 5, column 4 of --columns"),
+        ("1,r", "lba: found the end of the line in place of field 3, column 2 of --columns"),
         ("-1,r,0,8,0,0", "time: found \"-1\", expected a number that is not negative"),
     ] {
         assert!(decode_err(table(spec), line).contains(said), "{line}");
