@@ -1,5 +1,6 @@
 """Tests that the active diagnosis is made of: writes with gaps, writes at once, the volume before collection begins."""
 
+import heapq
 import json
 from typing import Any
 
@@ -13,7 +14,7 @@ from flashweir.diagnosis.active.collection import fast_volume
 from flashweir.diagnosis.active.ratios import Span
 from flashweir.diagnosis.active.reads import Reads
 from flashweir.diagnosis.active.session import Bench, Course, opened
-from flashweir.diagnosis.active.strided import places, range_of, strided
+from flashweir.diagnosis.active.strided import _together, in_streams, places, range_of, strided
 from flashweir.diagnosis.passive import answered
 from flashweir.targets import given
 
@@ -123,3 +124,108 @@ def test_the_json_of_the_issue_is_exact() -> None:
         assert one["verdict"] in ("good", "bad", "uncertain", "unknown")
     for value in found["drive"].values():
         assert value is None or value["method"] in ("counter", "inferred")
+
+
+class Blocks:
+    """A map by blocks: each block of 256 KiB lies on one die, with two log blocks a die; its buffer holds one block."""
+
+    size_bytes, block_bytes, depth = 16 << 20, 4096, 1
+
+    def __init__(self) -> None:
+        self.dies, self.per, self.slots = 8, 64, 64
+        self.busy = [0] * self.dies
+        self.logs: list[dict[int, list[int]]] = [{} for _ in range(self.dies)]
+        self.present: dict[int, set[int]] = {}
+        self.held: list[int] = []
+        self.running: list[int] = []
+        self.now = 0
+
+    def _merge(self, die: int, block: int) -> None:
+        pages = self.logs[die].pop(block)
+        base = self.present.get(block, set())
+        ordered = pages == list(range(len(pages)))
+        self.busy[die] += len(base - set(pages) if ordered else base | set(pages)) * 660_000 + 3_000_000
+        self.present[block] = base | set(pages)
+
+    def _write(self, unit: int, time: int) -> int:
+        block, page = divmod(unit, self.per)
+        die = block % self.dies
+        while self.held and self.held[0] <= time:
+            heapq.heappop(self.held)
+        while len(self.held) >= self.slots:
+            time = max(time, heapq.heappop(self.held))
+        self.busy[die] = max(self.busy[die], time)
+        log = self.logs[die]
+        if block in log and len(log[block]) >= self.per:
+            self._merge(die, block)
+        if block not in log and len(log) > 1:
+            self._merge(die, next(iter(log)))
+        log.setdefault(block, []).append(page)
+        self.busy[die] += 610_000
+        heapq.heappush(self.held, self.busy[die])
+        return time
+
+    def _read(self, unit: int, time: int) -> int:
+        block, page = divmod(unit, self.per)
+        die = block % self.dies
+        if page not in self.present.get(block, set()) and page not in self.logs[die].get(block, []):
+            return time
+        self.busy[die] = max(self.busy[die], time) + 60_000
+        return self.busy[die]
+
+    def submit(self, requests: dict[str, Any]) -> dict[str, Any]:
+        issues, ends = [], []
+        for due, op, offset, length in zip(*(requests[name].tolist() for name in
+                                             ("due_ns", "op", "offset", "length")), strict=True):  # fmt: skip
+            while len(self.running) >= self.depth:
+                self.now = max(self.now, heapq.heappop(self.running))
+            issue = self.now = max(self.now, due)
+            units = range(offset // 4096, (offset + length) // 4096)
+            end = start = issue + 8000 + (10_000 * len(units) if op == 1 else 0)
+            if op == 3:
+                end = max([start, *self.held])
+            elif op == 2:
+                for unit in units:
+                    block, page = divmod(unit, self.per)
+                    self.present.get(block, set()).discard(page)
+                    if page == 0:
+                        self.logs[block % self.dies].pop(block, None)
+            else:
+                end = max([start, *((self._write if op == 1 else self._read)(unit, start) for unit in units)])
+            heapq.heappush(self.running, end)
+            issues.append(issue)
+            ends.append(end)
+        return {"issue_ns": np.array(issues, np.int64), "complete_ns": np.array(ends, np.int64)}
+
+
+def test_merges_are_found_where_writes_in_order_keep_one_die_busy() -> None:
+    found = api.diagnose(Blocks(), active=True).to_dict()
+    tests = {test["name"]: test for test in found["tests"]}
+    # With gaps more dies work at the same time, which hides the copies.
+    assert tests["mapping-gaps"]["ratio"] > 0.7
+    assert tests["mapping-streams"]["verdict"] == "bad"
+    assert found["symptoms"]["mapping"]["verdict"] == "bad"
+    assert "whole blocks are merged" in found["symptoms"]["mapping"]["reason"]
+    assert found["symptoms"]["collection"]["verdict"] == "unknown"
+    assert found["drive"]["spare"] is found["drive"]["mapping_unit_bytes"] is None
+
+
+def test_poor_victims_are_no_merges_though_random_writes_over_half_are_slow() -> None:
+    settings = {"mib": "16", "dies": "4", "pages": "32", "buffer": "256", "fault": "random", "spare": "0.2"}
+    with given(Drive(**settings)) as name:
+        bench = Bench(opened(name, None, 1), 1, target=name)
+        bench.pour(bench.at_random(0, bench.size, 4 * KIB), 2 * bench.size, 4 * KIB)
+        assert in_streams(bench, range_of(bench), 16 * KIB).value > 0.75
+
+
+def test_streams_have_their_own_ranges() -> None:
+    with given(Drive(mib="16")) as name:
+        bench = Bench(opened(name, None, 1), 1, target=name)
+    share, length = MIB, 16 * KIB
+    orders = [bench.in_order(0, share, length) for _ in range(4)]
+    offsets = _together(bench, orders, share, length)
+    both = np.concatenate([offsets(0, 100), offsets(100, 156)]).astype(np.int64)
+    assert sorted(both.tolist()) == list(range(0, 4 * share, length))
+    streams = both.reshape(-1, 4).T
+    assert (streams // share).tolist() == [[number] * 64 for number in range(4)]
+    assert (np.diff(streams // length) % 64 == 1).all()

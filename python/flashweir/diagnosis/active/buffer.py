@@ -72,15 +72,15 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
             if (filled and size.value <= _ENOUGH * volume) or volume >= high / 8:
                 break
     once = at_once.in_order(bench, high, flash.value)
+    # The next write was not taken in, and the last one may have been in the place of a write that left.
+    counts = (once.taken, max(once.low - 1, 0), once.high + 1)
     if once.taken < at_once.COUNT:
         # Fewer than a burst of longer requests resolves.
-        # The next write was not taken in, and the last one may have been in the place of a write that left.
-        counts = (once.taken, max(once.low - 1, 0), once.high + 1)
         size, filled = Span(*(float(count * bench.small) for count in counts)), True
     size = size if filled else size.at_least(float(once.taken * bench.small))
     waits, program = _flushes(bench, flash)
     empties = _empties(drive, volume, size.value) if filled and quick.value >= 1 else None
-    value, least, most = (count * bench.small / BAD_BYTES for count in (once.taken, once.low, once.high))
+    value, least, most = (count * bench.small / BAD_BYTES for count in counts)
     test = Test("buffer", value, least, most, "good" if value >= 1 else "bad", 1.0, 1.0)
     return Buffer(size, not filled, empties, waits, program, test, _reason(size, quick, filled))
 

@@ -1,7 +1,6 @@
 """Test of garbage collection: spare, amplification in steady state, a rewritten hot range, stalls."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from flashweir.diagnosis.active.locality import locality
 from flashweir.diagnosis.active.mapping import Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
-from flashweir.diagnosis.active.session import KIB, WRITE, Bench, Course
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from flashweir.diagnosis.active.session import KIB, Bench, Course
+from flashweir.diagnosis.active.stalls import CLIFF, cliff_of, latencies_of, stalls
 
 # Collection began: writes take this many times as long. The first victims hold 1 / (1 - e^-spare) pages for each that
 # they free, over 2 even at twice the spare of any drive.
@@ -34,9 +31,8 @@ _BAD, _GOOD = 0.75, 0.85
 _STAYS, _FALLS = 0.6, 0.3
 # Hot ranges are this many times the buffer, which joins rewrites, and at most this share of the drive.
 _BUFFERS, _WIDEST = 6, 0.5
-# Greedy collects less often, so that its 99th percentile lies at a lower quantile of the drive's latencies, but at none
-# below 0.95. If the two differ by more than this, the drive's percentile is a stall that greedy would not have.
-_OFTENEST, _CLIFF = 5.0, 0.85
+# Little spare.
+_LITTLE = 0.05
 # A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
 _IGNORED = 0.75
 _COPIES = 1.2
@@ -44,11 +40,14 @@ _COPIES = 1.2
 _FLASH = 2.0
 # The largest spare of drives on sale: at less amplification than that of greedy there, both kinds of writes copy.
 _MAX_SPARE = 0.5
-# A write stalls if it takes this many times the mean without collection.
-_STALL = 10.0
 # The largest page.
 _PAGE = 16 * KIB
 _FULL = "blocks are collected though others hold nothing valid"
+_AHEAD = "pages are copied, though writes in order free whole blocks"
+_NO_REFERENCE = (
+    "discards have no effect, and writes in order do not keep their rate: none is known to be free of copies"
+)
+_MERGES_PERHAPS = "whole blocks may be merged, and nothing tells merges from collection"
 MERGES_TOO = "whole blocks are merged, so that collection is no separate thing: amplification is that of both"
 
 
@@ -77,8 +76,8 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     steady, counted = _steady(bench, length, first)
     runs = locality(bench) if mapped.misses else []
     under, _ = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
-    stall_us, share = _stalls(bench, mapped.clean)
-    latencies = _latencies(bench)
+    stall_us, share = stalls(bench, mapped.clean)
+    latencies = latencies_of(bench)
     ignored = _refilled(bench, mapped, steady, held) or (bench.discards and not mapped.frees)
     # Where discards do nothing, only writes in order are free of collection.
     in_order = ignored or not bench.discards
@@ -86,11 +85,15 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     slower = ratio(steady, before)
     copy = _copy_cost(found, buffered.program_ns)
     amplification = counted or _amplification(slower, copy)
-    said = counted or _unsure(amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order)
+    said: Span | None = counted or _unsure(
+        amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order
+    )
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
     poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
     spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, held)
     tests = [measured("steady-random", ratio(before, steady)), under, *runs]
+    if in_order and counted is None and said is not None:
+        said = _against_order(said, steady, mapped, copy)
     if mapped.merges:
         return Collection(None, said, stall_us, share, "unknown", MERGES_TOO, tests, ignored, runs, counted is not None)
     stays, begun = _rewrites_hot(bench, length, (before, slower), spare, held)
@@ -99,18 +102,63 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
         spare = begun
     # Writes in order are slow as well if the time in excess of them is less than greedy needs at this spare.
     hidden = in_order and held < bench.size / 16 and _hides(bench, found, before, amplification)
-    # No policy copies less than greedy.
-    spare = spare.at_least(greedy.spare_of(amplification.high))
+    found_spare, spare = spare, _possible(spare, said or amplification, known=not poor)
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
-    cliff = _cliff(latencies, amplification.value / ideal.value)
+    cliff = cliff_of(latencies, amplification.value / ideal.value)
     against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
     falls = judged("collection-hot", Span(1 - stays.value, 1 - stays.high, 1 - stays.low), 1 - _STAYS, 1 - _FALLS)
     # Misses of a map cache begin there, too.
     early = not ignored and bench.discards and not mapped.misses and mapped.half.verdict == "bad"
-    verdict, reason = _verdict(_Facts(against, falls, cliff, spare, amplification, ideal, early, hidden), mapped)
+    # A reserve above the spare: each block is collected before the next writes in order would free all of it.
+    ahead = not ignored and bench.discards and not mapped.misses and mapped.rewrite.verdict == "bad"
+    ahead &= mapped.ahead.verdict == "bad" and amplification.value > _COPIES
+    # None of the spare is used then, so that there seems to be little.
+    ahead = ahead and spare.value < _LITTLE and _copied_in_order(bench, first, mapped, held, amplification)
+    facts = _Facts(against, falls, cliff, spare, amplification, ideal, early, hidden, ahead, found_spare)
+    verdict, reason = _verdict(facts, mapped)
+    if mapped.unsure and not in_order:
+        verdict, reason = "unknown", _MERGES_PERHAPS
+    elif verdict != "bad" and (said is None or mapped.unsure):
+        verdict, reason = "unknown", f"{_NO_REFERENCE if said is None else _MERGES_PERHAPS}"
     tests += [against, falls, cliff]
-    return Collection(spare, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None)
+    known = said is not None and not mapped.unsure
+    return Collection(
+        spare if known else None, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None
+    )
+
+
+def _against_order(said: Span, steady: Span, mapped: Mapping, copy: Span) -> Span | None:
+    """Amplification against writes in order that may copy as well: up to that against the fastest of them.
+
+    None unless writes in order keep their rate: else no write is known to be free of copies.
+    """
+    if mapped.rewrite.verdict != "good":
+        return None
+    most = 1 + max(ratio(steady, mapped.long).high - 1, 0.0) / copy.low
+    return Span(said.value, said.low, max(said.high, most))
+
+
+def _copied_in_order(bench: Bench, first: Course, mapped: Mapping, held: float, amplification: Span) -> bool:
+    """If rewriting in order left no free blocks: random writes after it soon take longer.
+
+    If they keep its rate for more than greedy's spare at this amplification, it was slow without copies, as behind an
+    SLC cache that shrinks as the drive fills.
+    """
+    begun = fast_volume(first, mapped.again.value, _BEGUN)
+    return begun is not None and (begun - min(held, begun / 2)) / bench.size <= greedy.spare_of(amplification.low)
+
+
+def _possible(spare: Span, amplification: Span, *, known: bool) -> Span:
+    """The spare, no less than that of greedy, which copies least; with any victims, which copy more, it is larger.
+
+    `known`: if collection looks for victims, so that the volume before it is the spare.
+    """
+    least = greedy.spare_of(amplification.high)
+    any_victims = max(spare.high, _spare_of_any(amplification).high)
+    if spare.value < least:
+        return Span(greedy.spare_of(amplification.value), least, any_victims)
+    return Span(spare.value, max(spare.low, least), spare.high if known else any_victims)
 
 
 def _hides(bench: Bench, found: Reads, in_order: Span, amplification: Span) -> bool:
@@ -143,7 +191,7 @@ def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
     begun = fast_volume(course, before.value, _BEGUN)
     most = float(course.volume[-1])
     if begun is None:
-        return Span(most / bench.size, most / bench.size, 2 * most / bench.size)
+        return Span(most / bench.size, (most - grain) / bench.size, 2 * most / bench.size)
     late = fast_volume(course, before.value, 1.3 * _BEGUN) or begun
     # Writes that the buffer held when collection began were acknowledged before.
     held = min(held, begun / 2)
@@ -244,52 +292,10 @@ def _around(bench: Bench, course: Course, begun: float, held: float) -> Span:
     return Span(begun / bench.size, max(begun - grain, grain / 4) / bench.size, (begun + grain) / bench.size)
 
 
-def _latencies(bench: Bench) -> list["NDArray[np.float64]"]:
-    """Latencies of random writes in steady state, ns, one at a time and several."""
-    count = min(16_384, int(bench.size // bench.small // 2))
-    found = []
-    for depth in (1, 8):
-        issue, complete = bench.call(WRITE, bench.at_random(0, bench.size, bench.small)(0, count), bench.small, depth)
-        found.append((complete - issue).astype(float))
-    return found
-
-
-def _cliff(latencies: list["NDArray[np.float64]"], oftener: float) -> Test:
-    """99th percentile of greedy over the drive's, which collects so many times as often: the smaller of the ratios.
-
-    Of every hundred writes with greedy one is among the longest where it is `oftener` of the drive's.
-    """
-    before = 1 - 0.01 * min(max(oftener, 1.0), _OFTENEST)
-    found = [float(np.quantile(one, before) / max(np.quantile(one, 0.99), 1.0)) for one in latencies]
-    return measured("collection-tail", Span(min(found), min(found), max(found)))
-
-
 def _spare_of_any(amplification: Span) -> Span:
     """Spare of a drive that collects any block: each holds the mean share of valid pages."""
     spares = [1 / max(value - 1, 0.2) for value in (amplification.value, amplification.high, amplification.low)]
     return Span(spares[0], spares[1] / 2, spares[2] * 2)
-
-
-def _stalls(bench: Bench, before: Span) -> tuple[Span, Span]:
-    """Longest write and share of the time in stalls, of short random writes one after the other."""
-    bench.rest(0.01)
-    count = min(8192, int(bench.size // bench.small // 8))
-    places = bench.at_random(0, bench.size, bench.small)
-    longest, lost, took = [], [], []
-    for _ in range(4):
-        issue, complete = bench.call(WRITE, places(0, count // 4), bench.small, 1)
-        taken = (complete - issue).astype(float)
-        stalled = taken[taken > _STALL * before.value * bench.small]
-        longest.append(taken.max() / 1e3)
-        lost.append(stalled.sum())
-        took.append(float(complete.max() - issue.min()))
-    shares = np.array(lost) / np.maximum(np.array(took), 1.0)
-    share = float(np.sum(lost) / max(np.sum(took), 1.0))
-    return _of_four(np.array(longest), float(np.max(longest))), _of_four(shares, share)
-
-
-def _of_four(values: "NDArray[np.float64]", value: float) -> Span:
-    return Span(value, float(values.min()), float(values.max()))
 
 
 @dataclass
@@ -304,6 +310,9 @@ class _Facts:
     ideal: Span
     early: bool
     hidden: bool
+    ahead: bool
+    measured: Span
+    """Spare as the volume before collection has shown it."""
 
 
 def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
@@ -318,7 +327,16 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
     least = 1 - falls.high
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
-        (facts.early, "bad", f"{half}, though the rest is free: pages are copied without need"),
+        (
+            facts.early,
+            "bad",
+            f"{half}, though the rest is free: pages are copied without need",
+        ),
+        (
+            facts.ahead,
+            "bad",
+            f"{slow}, and {mapped.ahead.ratio:.2f} of that of random writes while much is free: {_AHEAD}",
+        ),
         (
             facts.hidden and (left >= _STAYS or facts.amplification.value < _COPIES),
             "bad",
@@ -327,9 +345,17 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
         (left < _FALLS, "good", f"{share}, and a small range is rewritten without copying the rest"),
         (left >= _STAYS and least > _FALLS and mapped.rewrite.verdict == "bad", "bad", f"{slow}: {_FULL}"),
         (facts.spare.low > _MAX_SPARE, "uncertain", f"{share}: more spare than drives have, as with very few blocks"),
+        (
+            facts.measured.value < facts.spare.low,
+            "unknown",
+            (
+                f"amplification is about {facts.amplification.value:.1f}, less than that of greedy at the"
+                f" {100 * facts.measured.value:.1f}% spare that was found: the spare is not known"
+            ),
+        ),
         (against.verdict == "bad", "bad", hot),
         (
-            facts.cliff.ratio < _CLIFF,
+            facts.cliff.ratio < CLIFF,
             "bad",
             f"{hot}, and a write in a hundred waits for collections that follow each other",
         ),

@@ -7,7 +7,7 @@ import numpy as np
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio, span_of
 from flashweir.diagnosis.active.reads import Reads, map_cache
 from flashweir.diagnosis.active.session import KIB, Bench
-from flashweir.diagnosis.active.strided import Strided, range_of, strided
+from flashweir.diagnosis.active.strided import AS_FAST, MERGED_RATIO, Strided, in_streams, range_of, strided
 
 _LONG = 128 * KIB
 # A page map in RAM saves 20% of the time where random writes have 0.8 of the throughput of writes in order.
@@ -21,6 +21,7 @@ _NOTHING, _READS = 0.8, 64
 
 MERGED = "of the throughput of writes in order, though they leave whole blocks free: whole blocks are merged"
 COARSE = "smaller random writes rewrite all of it"
+MERGED_TOO = "of that of streams in order: whole blocks are merged"
 
 
 @dataclass
@@ -41,6 +42,10 @@ class Mapping:
     """Time of a byte of the same on a drive that is full and in order."""
     merges: bool
     """True if whole blocks are merged: collection is no separate thing then."""
+    unsure: bool
+    """True if the tests contradict each other, so that what copies may be the map or collection."""
+    by_misses: bool
+    """True if the verdict is bad because of misses."""
     misses: bool
     """True if reads miss a map cache, so that the map is on flash."""
     frees: bool
@@ -48,6 +53,8 @@ class Mapping:
     half: Test
     """Throughput of random writes over half of the drive, while the rest is free, against those with gaps, or against
     those in order over data if these are slower."""
+    ahead: Test
+    """Throughput of rewriting all in order against random writes that leave a large part of the drive free."""
     rewrite: Test
     """Throughput of rewriting all in order against a fresh drive."""
     verdict: Verdict
@@ -69,30 +76,120 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     bench.rest()
     cached, misses = map_cache(bench, bench.size)
     judge = judged("mapping", ratio(ordered, wide), _BAD, _GOOD)
-    verdict, reason, tests = _verdict(bench, misses, judge, gaps)
-    spread = None if gaps.unit is None else _around(bench, gaps, gaps.unit)
-    sized = [measured(f"mapping-{size // KIB}k", gaps.ratios[size]) for size in sorted(gaps.ratios)]
     clean = min((wide, gaps.per_byte[gaps.length]), key=lambda span: span.value)
     # Writes in order are slow as well behind a full SLC cache: no collection makes others slower then.
     slow = max(clean, again, key=lambda span: span.value)
     free = judged("collection-half", ratio(slow, wide), _BAD, _GOOD)
-    tests += [judge, misses, *sized, free, rewrite]
+    # Behind such a cache writes with gaps are as slow as these.
+    ahead = judged(
+        "collection-ahead",
+        ratio(max(wide, gaps.per_byte[gaps.length], key=lambda span: span.value), again),
+        _BAD,
+        _GOOD,
+    )
+    seen = _Seen(judge, misses, gaps, rewrite, frees=frees and bench.discards)
+    streams = _confirmed(bench, seen.page) if seen.contradict() else None
+    verdict, reason = _verdict(bench, seen, streams)
+    sized = [measured(f"mapping-{size // KIB}k", gaps.ratios[size]) for size in sorted(gaps.ratios)]
+    tests = [seen.over, *([streams] if streams else []), judge, misses, *sized, free, ahead, rewrite]
     return Mapping(
-        spread,
+        _around(gaps, gaps.unit) if gaps.unit and seen.sized(verdict, streams) else None,
         cached,
         gaps.length,
         clean,
         long,
         again,
-        gaps.merges,
+        seen.merges(streams),
+        seen.unsure(streams),
+        verdict == "bad" and not seen.bad and streams is None,
         misses.verdict == "bad",
         frees,
         free,
+        ahead,
         rewrite,
         verdict,
         reason,
         tests,
     )
+
+
+@dataclass
+class _Seen:
+    """Tests that may contradict each other."""
+
+    judge: Test
+    """Random writes over half of the drive against those in order."""
+    misses: Test
+    gaps: Strided
+    rewrite: Test
+    frees: bool
+    """True if discards have an effect."""
+
+    @property
+    def page(self) -> int:
+        """Length of the writes with gaps that decides."""
+        return self.gaps.page
+
+    @property
+    def coarse(self) -> bool:
+        """If the unit seems to be larger than a page."""
+        return self.gaps.unit is not None and self.gaps.unit > self.page
+
+    @property
+    def over(self) -> Test:
+        """Writes with gaps of that length."""
+        fast = AS_FAST if self.coarse else self.gaps.fast
+        return judged("mapping-gaps", self.gaps.ratios[self.page], fast, fast)
+
+    @property
+    def bad(self) -> bool:
+        """True if writes with gaps are slow."""
+        return self.gaps.merges or self.coarse
+
+    def contradict(self) -> bool:
+        """If another test says otherwise than writes with gaps, or these are unsure.
+
+        Gaps hide merges where a block lies on one die and writes in order keep one die busy; then random writes over
+        half of a drive show them. Poor victims look like large units where rewriting in order copies, too; merges slow
+        random writes down as well.
+        """
+        if not self.frees:
+            return False
+        if not self.bad:
+            return self.judge.verdict == "bad" and self.misses.verdict != "bad"
+        if self.coarse:
+            return self.rewrite.verdict == "bad"
+        return self.judge.verdict == "good"
+
+    def steep(self) -> bool:
+        """If writes of a page are as slow as rewriting such a unit makes them, or the unit before."""
+        return self.over.ratio * (self.gaps.unit or 0) <= 2 * AS_FAST * self.page
+
+    def merges(self, streams: Test | None) -> bool:
+        """If whole blocks are merged."""
+        if streams is not None:
+            return streams.verdict == "bad" and (self.gaps.merges or not self.bad)
+        # Merges make random writes as slow as those with gaps, with discards and without.
+        return self.gaps.merges and (self.frees or self.judge.verdict != "good")
+
+    def sized(self, verdict: Verdict, streams: Test | None) -> bool:
+        """If the mapping unit is known."""
+        return not self.merges(streams) and not (self.bad and verdict != "bad")
+
+    def unsure(self, streams: Test | None) -> bool:
+        """If merges may be there all the same."""
+        if streams is not None:
+            return streams.verdict == "uncertain" or (self.gaps.merges and streams.verdict == "good")
+        return self.bad and not self.frees and self.judge.verdict != "good"
+
+
+def _confirmed(bench: Bench, length: int) -> Test:
+    """Writes with gaps once more, at the parallelism of those in order; leaves the drive full and in order."""
+    test = judged("mapping-streams", in_streams(bench, range_of(bench), length), MERGED_RATIO, AS_FAST)
+    bench.discard()
+    bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
+    bench.rest()
+    return test
 
 
 def _frees(bench: Bench, found: Reads) -> bool:
@@ -121,32 +218,44 @@ def _rewrite(bench: Bench) -> tuple[Span, Span, Test]:
     return quick, slow, judged("rewrite-in-order", ratio(quick, slow), _BAD, _GOOD)
 
 
-def _around(bench: Bench, gaps: Strided, unit: int) -> Span:
+def _around(gaps: Strided, unit: int) -> Span:
     """The unit, with one size more and less: a buffer joins neighbours, and a page may hold several units."""
-    return Span(float(unit), float(max(bench.small, unit // 2)), float(unit if gaps.sharp else 2 * unit))
+    return Span(float(unit), float(unit // 2), float(unit if gaps.sharp else 2 * unit))
 
 
-def _verdict(bench: Bench, misses: Test, judge: Test, gaps: Strided) -> tuple[Verdict, str, list[Test]]:
-    """The verdict, its reason, and the test that it is made of."""
-    page = gaps.page
-    over = judged("mapping-gaps", gaps.ratios[page], gaps.fast, gaps.fast)
-    share = f"writes with gaps have {over.ratio:.2f}"
-    random = f"random writes have {judge.ratio:.2f} of the throughput of writes in order"
+def _verdict(bench: Bench, seen: _Seen, streams: Test | None) -> tuple[Verdict, str]:
+    """The verdict and its reason."""
+    gaps, judge = seen.gaps, seen.judge
+    share = f"writes with gaps have {seen.over.ratio:.2f}"
+    of_order = "of the throughput of writes in order"
+    random = f"random writes have {judge.ratio:.2f} {of_order}"
+    again = "" if streams is None else f"; in several streams at once they have {streams.ratio:.2f} of it"
+    coarse = seen.coarse
+    said = streams.verdict if streams else "bad" if seen.bad else "good"
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
         (not bench.discards, "uncertain", f"the drive does not discard; {random}"),
-        (gaps.merges, "bad", f"{share} {MERGED}"),
         (
-            gaps.unit is not None and gaps.unit > page,
+            not seen.frees and not (coarse and seen.steep() and seen.over.verdict == "bad"),
+            "uncertain",
+            f"discards have no effect, so that merges and poor victims look alike; {share} {of_order}",
+        ),
+        (
+            coarse and said == "bad" and seen.steep(),
             "bad",
             f"the mapping unit is about {(gaps.unit or 0) // KIB} KiB: {COARSE}",
         ),
+        (seen.merges(streams) and seen.bad, "bad", f"{share} {MERGED}"),
         (
-            misses.verdict == "bad" and judge.ratio < _MISSES,
+            said == "bad" and not seen.bad,
+            "bad",
+            f"{share} {of_order}, but in several streams at once {streams.ratio if streams else 0:.2f} {MERGED_TOO}",
+        ),
+        (seen.bad or said == "uncertain", "uncertain", f"{share} {of_order}{again}, and {random}: the tests differ"),
+        (
+            seen.misses.verdict == "bad" and judge.ratio < _MISSES,
             "bad",
             f"{random}, and reads of a wide range miss the map cache",
         ),
     ]
-    good = f"{share} of the throughput of writes in order"
-    verdict, reason = next((case[1:] for case in cases if case[0]), ("good", good))
-    return verdict, reason, [over]
+    return next((case[1:] for case in cases if case[0]), ("good", f"{share} {of_order}{again}"))

@@ -18,7 +18,7 @@ FORMAT = "flashweir-diagnosis-2"
 # Smaller drives have too few blocks for the closed form of greedy, and buffers as large as the phases.
 _MIN_BYTES, _MAX_BLOCK = 8 * MIB, 16 * KIB
 # Bytes that are written, in multiples of the capacity, at most.
-WRITES = 16
+WRITES = 22
 # A page map in RAM saves a fifth of the time.
 _SAVES = 0.8
 # Confidence that a value lies in its interval.
@@ -126,12 +126,20 @@ def _without_flash(bench: Bench, target: str, found: Reads, reason: str) -> dict
 
 def _reconcile(mapped: Mapping, collected: Collection) -> None:
     """Changes verdicts of the mapping by what the test of collection has shown, and the other way round."""
-    if not collected.locality or mapped.verdict == "bad" or mapped.merges:
+    if not collected.locality or mapped.merges:
         return
     ratios = [test.ratio for test in collected.locality]
-    mapped.verdict = "bad" if min(ratios) <= _SAVES else "good"
-    mapped.reason = f"the map is on flash: random writes whose map fits the cache take {ratios[0]:.2f} of the time"
-    mapped.reason += f" of others, and {ratios[1]:.2f} of their 99th percentile"
+    said = f"the map is on flash: random writes whose map fits the cache take {ratios[0]:.2f} of the time"
+    said += f" of others, and {ratios[1]:.2f} of their 99th percentile"
+    costs = min(ratios) <= _SAVES
+    if mapped.verdict == "bad":
+        # Random writes over half of the drive are slow, but misses cost too little for that.
+        if mapped.by_misses and not costs and collected.locality[0].verdict == "good":
+            mapped.verdict, mapped.reason = "uncertain", f"{mapped.reason}; but {said}"
+        return
+    # Without discards nothing shows merges.
+    mapped.verdict = "bad" if costs else "good" if mapped.frees else "uncertain"
+    mapped.reason = said
 
 
 def verdict(verdicts: list[str]) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from flashweir.diagnosis.active.reads import Reads
 
+    Places = Callable[[int, int], NDArray[np.uint64]]
+
 SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 256))
 PAGE = 16 * KIB
 """A mapping unit up to this is taken for the page, and no page map would do better; a larger one if reads show that."""
@@ -35,7 +37,7 @@ _LONG = 128 * KIB
 AS_FAST = math.sqrt(0.5)
 # A map by blocks that has the pages of a pass copies three for each of them, and is at most this fast; one that has all
 # pages of a block in any order copies one for each, and reads it and erases two blocks.
-_IN_PART, _MERGED = 0.3, 0.5
+_IN_PART, MERGED_RATIO = 0.3, 0.5
 # Share of the drive that is written, and the writes before the measured ones: logs of block maps are up to 28%.
 _RANGE, _SETTLE = 3 / 8, 0.4
 # Where discards may do nothing, passes stay within chunks: blocks that are written in part are few then. A chunk is
@@ -46,6 +48,11 @@ _SHARE, _FEWEST = 1 / 40, 16
 _CYCLES = 3
 # Requests a second that fall by less from one size to the double one: each rewrites a unit of at least the double size.
 _FLAT = 0.77
+
+
+# Streams that are written at the same time: in order they keep as many dies busy as with gaps, where a block lies on
+# one die, and page maps write them as one.
+_STREAMS = (1, 4, 8)
 
 
 @dataclass
@@ -109,7 +116,7 @@ def strided(bench: Bench, found: "Reads", high: float, held: float, *, free: boo
     fast = AS_FAST
     if free and _IN_PART <= ordered[page].value / gaps[page].value < AS_FAST:
         # Poor victims may be blocks that are written in part: there are few of them then.
-        gaps[page], fast = _settled(bench, high, page, within), _MERGED
+        gaps[page], fast = _settled(bench, high, page, within), MERGED_RATIO
     for size in [size for size in lengths if size != page]:
         if size == LARGEST_UNIT and ordered[page].value / gaps[page].value < AS_FAST:
             # A log takes some writes of any length before blocks are merged.
@@ -125,6 +132,60 @@ def strided(bench: Bench, found: "Reads", high: float, held: float, *, free: boo
     return Strided(ratios, gaps, unit, fast, page)
 
 
+def in_streams(bench: Bench, high: float, length: int) -> Span:
+    """Throughput of writes with gaps over that in order, up to `high` bytes, in several streams, each after a turn.
+
+    As many streams as are fastest in order: fewer keep fewer dies busy, more run out of log blocks. In order comes
+    after gaps: what is still free from before does not favour it.
+    """
+    bench.discard()
+    most = max(_STREAMS)
+    apart = {most: _apart(bench, high, length, most)}
+    joined = {streams: _joined(bench, high, length, streams) for streams in _STREAMS}
+    best = min(joined, key=lambda streams: joined[streams].value)
+    if best not in apart:
+        apart[best] = _apart(bench, high, length, best)
+    return ratio(joined[best], apart[best])
+
+
+def _apart(bench: Bench, high: float, length: int, streams: int) -> Span:
+    """Time of a byte with gaps in so many streams, ns."""
+    share = _share_of(high, length, streams)
+    settle, turn = bench.size * _SETTLE, float(share * streams)
+    gaps = [places(bench, share, length, share) for _ in range(streams)]
+    return mean_of(bench.pour(_together(bench, gaps, share, length), settle + turn, length).per_byte(settle))
+
+
+def _joined(bench: Bench, high: float, length: int, streams: int) -> Span:
+    """Time of a byte in order in so many streams, ns."""
+    share = _share_of(high, length, streams)
+    turn = float(share * streams)
+    ordered = [bench.in_order(0, share, length) for _ in range(streams)]
+    return mean_of(bench.pour(_together(bench, ordered, share, length), 2 * turn, length).per_byte(turn))
+
+
+def _share_of(high: float, length: int, streams: int) -> int:
+    """Bytes of the range of a stream."""
+    return max(1, int(high) // streams // (_STRIDE * length)) * _STRIDE * length
+
+
+def _together(bench: Bench, streams: "list[Places]", share: int, length: int) -> "Places":
+    """Offsets of streams in turn, each in its own range of `share` bytes, from a random place of its order on."""
+    phases = bench.random.integers(0, share // length, len(streams))
+
+    def offsets(first: int, count: int) -> "NDArray[np.uint64]":
+        number = first + np.arange(count)
+        found = np.empty(count, np.uint64)
+        for stream, (order, phase) in enumerate(zip(streams, phases, strict=True)):
+            mine = np.flatnonzero(number % len(streams) == stream)
+            if len(mine):
+                at = int(number[mine[0]]) // len(streams) + int(phase)
+                found[mine] = order(at, len(mine)) + np.uint64(stream * share)
+        return found
+
+    return offsets
+
+
 def _settled(bench: Bench, high: float, length: int, chunk: float) -> Span:
     """Time of a byte over a whole turn of passes, once logs have run out, ns."""
     settle = bench.size * _SETTLE
@@ -136,7 +197,7 @@ def range_of(bench: Bench) -> float:
     return bench.size * _RANGE
 
 
-def places(bench: Bench, high: float, length: int, chunk: float) -> "Callable[[int, int], NDArray[np.uint64]]":
+def places(bench: Bench, high: float, length: int, chunk: float) -> "Places":
     """Offsets up to `high`: chunk after chunk, each in passes that write one place of every four.
 
     The order within four places is random, and stays: a constant stride would meet some dies only, where each address
