@@ -231,8 +231,8 @@ class Drive:
             A numpy record array, in the order of completion: `number`, `issue_ns` (arrival), `complete_ns`,
             `latency_ns`, `offset` (of an append the one that it was given) and `length` in bytes, `tenant` (a number),
             `op`, `status`; with `latency_parts`, `host_queue_ns` and so on. The status is NVMe's, with its type above
-            its code: 0 if the request did not fail, 281h for a page that could not be read, 20h for a write to a drive
-            that is read-only, 1B6h to 1BFh for rules of zones.
+            its code: 0 if the request did not fail, 281h for a page that could not be read, 20h for a write or TRIM
+            to a drive that is read-only, 02h, 80h and 1B6h to 1BFh for rules of zones.
         """
         import numpy as np
 

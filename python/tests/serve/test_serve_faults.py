@@ -70,6 +70,10 @@ def test_a_drive_that_is_worn_out_refuses_writes_and_keeps_its_bytes(tmp_path: P
             assert ocp["Bad user nand blocks - Raw"] > 4
             assert ocp["Bad user nand blocks - Normalized"] == 0
             assert client.ask(TRIM, 0, PAGE)[0] == NOT_PERMITTED
+            lost = asked(tmp_path, "inject", kind="media-error", offset=0, length=PAGE)["unreadable_sectors"]
+            assert client.ask(WRITE, 0, bytes(PAGE))[0] == NOT_PERMITTED
+            assert (client.ask(READ, 0, PAGE)[0], lost) == (IO, 8)
+            asked(tmp_path, "inject", kind="none")
             for page, version in versions.items():
                 # Without power cuts the bytes of a write are taken before the drive decides.
                 if power_cuts or page not in (number * 1_103 % PAGES, 0):
@@ -131,7 +135,7 @@ def test_parts_that_a_drive_does_not_have_are_refused_in_a_line(tmp_path: Path) 
             (("kind=die-failure", "die=1"), 1, "expected ageing.kind=power-law"),
             (("kind=bad-block",), 2, "expected die and block (and plane), or offset"),
             (("kind=bad-block", "die=0", "block=1", "offset=0"), 2, "expected die and block"),
-            (("kind=bad-block", "offset=100"), 2, "expected multiples of 512"),
+            (("kind=bad-block", "die=0", "block=1", "export=x"), 2, "expected die and block"),
         ):
             done = ctl(tmp_path, "inject", *words)
             assert (done.returncode, done.stderr.count("\n")) == (code, 1), (words, done.stderr)

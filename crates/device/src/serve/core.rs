@@ -190,14 +190,7 @@ impl Core {
             return self.flushed();
         }
         let enter_ns = self.faults.enters_at(time_ns, sectors);
-        let unreadable = match op {
-            Op::Read => self.faults.is_unreadable(lba, sectors),
-            Op::Flush => false,
-            _ => {
-                self.faults.rewritten(lba, sectors);
-                false
-            }
-        };
+        let unreadable = op == Op::Read && self.faults.is_unreadable(lba, sectors);
         if let Some((change, cuts)) = change.zip(self.cuts.as_mut()) {
             cuts.submit(self.drive.submitted(), lba, sectors, change);
         }

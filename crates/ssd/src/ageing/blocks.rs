@@ -208,12 +208,13 @@ impl Ageing {
         self.retire != u8::MAX
     }
 
-    /// The pages of a block can't be read until it is erased, if all of them are programmed.
-    pub(crate) fn break_block(&mut self, at: BlockAt) {
+    /// The pages of a block can't be read until it is erased, if all of them are programmed: of the last page of flash, which has
+    /// `per_page` of them, the first one is enough.
+    pub(crate) fn break_block(&mut self, at: BlockAt, per_page: u32) {
         let ((first, pages), failing) = (self.pages_of(at), self.code.failing());
         let place = self.place(at);
         let block = &mut self.blocks[place];
-        if block.end == first + pages {
+        if u64::from(block.end) + u64::from(per_page) > u64::from(first) + u64::from(pages) {
             (block.level, block.until_ns, block.until_reads) = (failing, u64::MAX, u32::MAX);
         }
     }

@@ -199,10 +199,17 @@ impl<C: Content> Core<C> {
         self.rebuild_for(now_ns, tag, false, executor);
     }
 
-    /// As [`Core::rebuild`], of pages that the request being served asks for: without parity it fails.
+    /// As [`Core::rebuild`], of a page that the host reads or writes: without parity a request that reads it fails. A write that keeps a
+    /// rest of the page does not: where it waited in the buffer, its request has ended.
     #[inline]
-    pub(super) fn rebuild_for_host(&mut self, now_ns: u64, tag: u32, executor: &mut impl Executor) {
-        self.rebuild_for(now_ns, (tag, true), true, executor);
+    pub(super) fn rebuild_for_host(
+        &mut self,
+        now_ns: u64,
+        op: &FlashOp,
+        tag: u32,
+        executor: &mut impl Executor,
+    ) {
+        self.rebuild_for(now_ns, (tag, true), op.kind == CommandKind::Read, executor);
     }
 
     #[inline]

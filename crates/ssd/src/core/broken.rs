@@ -22,8 +22,11 @@ impl Broken {
 }
 
 impl<C: Content> Core<C> {
-    /// Where a mapping unit is on flash, if it is there: the unit, and the number in it.
+    /// Where a mapping unit is on flash, if it is there and was not trimmed: the unit, and the number in it.
     pub(crate) fn place_of(&self, lpn: u64) -> Option<PageAt> {
+        if self.is_given_up(lpn) {
+            return None;
+        }
         let home = self.alloc.locate(lpn)?;
         let ppn = self.ftl.lookup(home)?;
         Some(self.at(home.unit, ppn))
@@ -41,7 +44,7 @@ impl<C: Content> Core<C> {
             for unit in broken.units.clone() {
                 let all = 0..self.geometry.unit_blocks(unit) as u32;
                 for block in all.filter(|block| broken.block.is_none_or(|own| own == *block)) {
-                    ageing.break_block((unit, block));
+                    ageing.break_block((unit, block), self.geometry.units_per_page);
                     if ageing.retires() && !ageing.is_worn((unit, block)) {
                         self.worn.push((unit, block));
                     }

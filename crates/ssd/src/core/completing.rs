@@ -58,6 +58,6 @@ impl<C: Content> Core<C> {
         self.counters.rewrite_reads += reads;
         let member = Member::of(op.unit, self.planes, pages, effect);
         self.submit(now_ns, command, member, executor);
-        self.rebuild_for_host(now_ns, tag, executor);
+        self.rebuild(now_ns, (tag, true), executor);
     }
 }

@@ -120,13 +120,13 @@ impl<C: Content> Core<C> {
             command.program_ns = self.programming(Some(now_ns), (op.unit, ppn), command.program_ns);
         }
         if self.pending.join_page(&command, &part, &member, &self.timing) {
-            self.rebuild_for_host(now_ns, tag, executor);
+            self.rebuild_for_host(now_ns, op, tag, executor);
             return true;
         }
         let die = command.die;
         self.pending.join(command, member, executor.serving());
         self.pending.note_page(die, &part, &self.timing);
-        self.rebuild_for_host(now_ns, tag, executor);
+        self.rebuild_for_host(now_ns, op, tag, executor);
         false
     }
 

@@ -352,7 +352,7 @@ impl<C: Content> Core<C> {
         } else {
             self.submit(now_ns, command, member, executor);
         }
-        self.rebuild_for_host(now_ns, tag, executor);
+        self.rebuild_for_host(now_ns, op, tag, executor);
         false
     }
 
@@ -379,7 +379,7 @@ impl<C: Content> Core<C> {
         });
         executor.guard(self.guarded(program).as_slice());
         executor.submit_chain(now_ns, first, second);
-        self.rebuild_for_host(now_ns, tag, executor);
+        self.rebuild(now_ns, (tag, true), executor);
     }
 }
 

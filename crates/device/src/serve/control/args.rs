@@ -79,7 +79,10 @@ impl<'a> Args<'a> {
             Value::String(text) => text.parse().ok(),
             _ => None,
         };
-        found.map_or_else(|| self.wrong(name, value, "a whole number from 0"), |number| Ok(Some(number)))
+        found.map_or_else(
+            || self.wrong(name, value, "a whole number from 0 to 4294967295"),
+            |number| Ok(Some(number)),
+        )
     }
 
     /// True or false; false if it is not given.

@@ -73,12 +73,18 @@ fn until(core: &Core, span_ns: Option<u64>) -> u64 {
 /// A block is broken that is named by its place, or by an address that it holds.
 fn bad_block(shared: &Shared, args: &Args<'_>) -> Result<Value, Fail> {
     let named = [args.number("die")?, args.number("plane")?, args.number("block")?];
+    let export = args.text("export", "the name of an export")?;
     let part = match (named, args.bytes("offset")?) {
-        ([None, None, None], Some(_)) => FlashPart::BlockOf(sectors_of(shared, args)?.0),
-        ([Some(die), plane, Some(block)], None) => FlashPart::Block { die, plane: plane.unwrap_or(0), block },
+        ([None, None, None], Some(offset)) => {
+            let first = offset - offset % SECTOR_BYTES;
+            FlashPart::BlockOf(sectors_of(shared, args, (first, SECTOR_BYTES))?.0)
+        }
+        ([Some(die), plane, Some(block)], None) if export.is_none() => {
+            FlashPart::Block { die, plane: plane.unwrap_or(0), block }
+        }
         _ => {
             return Err(Fail::BadInput(
-                "inject: bad-block: expected die and block (and plane), or offset, a byte in an export"
+                "inject: bad-block: expected die and block (and plane), or offset, a byte in an export (and export)"
                     .into(),
             ));
         }
@@ -102,17 +108,17 @@ fn break_part(shared: &Shared, part: FlashPart) -> Result<Value, Fail> {
 }
 
 fn media_error(shared: &Shared, args: &Args<'_>) -> Result<Value, Fail> {
-    let (lba, sectors) = sectors_of(shared, args)?;
+    let offset = args.needed("offset", args.bytes("offset")?, "the first byte in the export")?;
+    let length = args.bytes("length")?.unwrap_or(SECTOR_BYTES);
+    let (lba, sectors) = sectors_of(shared, args, (offset, length))?;
     at_drive(shared, |core| {
         core.faults.spoil(lba, sectors);
         Ok(list(core))
     })
 }
 
-/// The sectors of an export that arguments name.
-fn sectors_of(shared: &Shared, args: &Args<'_>) -> Result<(u64, u64), Fail> {
-    let offset = args.needed("offset", args.bytes("offset")?, "the first byte in the export")?;
-    let length = args.bytes("length")?.unwrap_or(SECTOR_BYTES);
+/// The sectors of these bytes of the export that arguments name: the first one, and how many.
+fn sectors_of(shared: &Shared, args: &Args<'_>, (offset, length): (u64, u64)) -> Result<(u64, u64), Fail> {
     let name = args.text("export", "the name of an export")?;
     let export = match name {
         None => shared.exports.first(),

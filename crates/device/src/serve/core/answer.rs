@@ -27,6 +27,9 @@ impl Core {
             let Completion { number, end_ns, failure, .. } = done;
             let Some(pending) = self.outstanding.remove(&number) else { continue };
             let failed = self.cuts.as_mut().and_then(|cuts| cuts.failure(number));
+            if failure.is_none() && failed.is_none() && matches!(done.op, Op::Write | Op::Trim) {
+                self.faults.rewritten(done.lba, done.sectors);
+            }
             if let (Some(stream), None, None) = (pending.fua, &failed, failure) {
                 let time_ns = self.drive.now_ns();
                 let flush = Request { time_ns, lba: 0, sectors: 0, stream, op: Op::Flush, handle: 0 };

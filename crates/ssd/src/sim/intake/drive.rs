@@ -218,6 +218,7 @@ impl<A: TimePath + Owned, C: Content + Owned> Drive for Intake<A, C> {
                 }
             }
         }
+        self.core.wear_out(self.array.now_ns());
         lost
     }
 
