@@ -13,6 +13,7 @@ use super::clock::Clock;
 use super::cuts::{Cuts, Report, Trigger};
 use super::faults::Faults;
 use super::lateness::Lateness;
+use super::nbd::error;
 use super::promise::Promise;
 use super::record::Recording;
 use super::reply::{Connection, Connections, Reply};
@@ -23,10 +24,6 @@ use crate::Error;
 
 /// Between two looks at a drive whose next event is not known.
 const TICK: std::time::Duration = std::time::Duration::from_micros(20);
-/// Error of the protocol for a request that the drive failed.
-const FAILED: u32 = 5;
-/// Error of the protocol for a request after the end.
-const SHUT_DOWN: u32 = 108;
 
 /// Change of the bytes that a request makes when it enters. `None`: the bytes are in the store already.
 pub(super) type Change = Option<super::cuts::Bytes>;
@@ -215,7 +212,7 @@ impl Core {
                 self.outstanding.insert(numbers.start, pending);
             }
             Err(error) => {
-                pending.reply.fail(FAILED);
+                pending.reply.fail(error::IO);
                 return Err(error.into());
             }
         }
@@ -323,10 +320,10 @@ impl Core {
     /// Fails everything outstanding, and what has come.
     pub(super) fn refuse(&mut self, batch: &mut Vec<(u64, Arrival)>) {
         for (_, arrival) in batch.drain(..) {
-            arrival.reply.fail(if self.failed.is_some() { FAILED } else { SHUT_DOWN });
+            arrival.reply.fail(if self.failed.is_some() { error::IO } else { error::SHUT_DOWN });
         }
         for (_, pending) in self.outstanding.drain() {
-            pending.reply.fail(FAILED);
+            pending.reply.fail(error::IO);
         }
     }
 }

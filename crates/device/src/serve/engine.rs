@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::Clock;
 use super::core::{Arrival, Core};
+use super::nbd::error;
 use super::plan::{Lead, Plan};
 use crate::prompt::Prompt;
 use crate::{Error, Stop};
@@ -17,8 +18,6 @@ use crate::{Error, Stop};
 const ROUNDS: usize = 32;
 /// Between two looks at an idle drive, so that background work keeps up.
 const IDLE: Duration = Duration::from_millis(100);
-/// Error of the protocol for a request after the end.
-const SHUT_DOWN: u32 = 108;
 
 /// See the module.
 pub(super) struct Engine {
@@ -85,7 +84,7 @@ impl Engine {
     fn round(&self, core: Option<&mut Core>) -> Option<Instant> {
         let Some(core) = core else {
             for (_, arrival) in locked(&self.inbox).drain(..) {
-                arrival.reply.fail(SHUT_DOWN);
+                arrival.reply.fail(error::SHUT_DOWN);
             }
             return None;
         };

@@ -34,7 +34,7 @@ impl Packed {
 /// Mapping units of a page of flash.
 fn units_of(page: u32, per_page: u32) -> Range<u32> {
     let first = page * per_page;
-    // The last page of the largest unit ends where u32 does.
+    // The last unit of the largest number has no end in u32: it would count as a page of its own.
     first..first.saturating_add(per_page)
 }
 

@@ -7,14 +7,11 @@ use flashweir_run::Completion;
 use flashweir_ssd::Failure;
 use flashweir_trace::{Op, Request};
 
-use super::{Core, FAILED, Pending};
+use super::{Core, Pending};
 use crate::Error;
 use crate::serve::cuts::Trigger;
-use crate::serve::nbd;
+use crate::serve::nbd::{error, error_of};
 use crate::serve::reply::Reply;
-
-/// Error of the protocol for a request that changes bytes of a drive that takes no more writes.
-const NOT_PERMITTED: u32 = 1;
 
 impl Core {
     /// Answers requests that are complete. What is written through is flushed first.
@@ -41,16 +38,16 @@ impl Core {
                 self.flush_state()?;
             }
             let unreadable = unreadable || failure == Some(Failure::Unreadable);
-            let error = match (failure, failed) {
-                _ if unreadable => Some(FAILED),
-                (Some(Failure::ReadOnly), _) => Some(NOT_PERMITTED),
-                (Some(_), _) => Some(FAILED),
-                (None, failed) => failed.map(|failed| nbd::error_of(&failed)),
+            let status = match (failure, failed) {
+                _ if unreadable => Some(error::IO),
+                (Some(Failure::ReadOnly), _) => Some(error::NOT_PERMITTED),
+                (Some(_), _) => Some(error::IO),
+                (None, failed) => failed.map(|failed| error_of(&failed)),
             };
             self.tally.media_errors += u64::from(unreadable);
-            self.tally.errors += u64::from(error.is_some());
-            if let Some(error) = error {
-                reply.fail(error);
+            self.tally.errors += u64::from(status.is_some());
+            if let Some(status) = status {
+                reply.fail(status);
                 self.handed_over((arrived_ns, end_ns), Instant::now());
             } else {
                 self.replies.push((reply, (arrived_ns, end_ns)));

@@ -12,4 +12,4 @@ mod words;
 pub(super) use outbox::Outbox;
 pub(super) use reply::Reply;
 pub(super) use session::serve;
-pub(super) use words::error_of;
+pub(super) use words::{error, error_of};

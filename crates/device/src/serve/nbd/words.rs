@@ -79,11 +79,16 @@ pub(super) mod command {
 }
 
 /// Errors that a reply carries.
-pub(super) mod error {
-    pub(in super::super) const IO: u32 = 5;
-    pub(in super::super) const INVALID: u32 = 22;
-    pub(in super::super) const NO_SPACE: u32 = 28;
-    pub(in super::super) const OVERFLOW: u32 = 75;
+pub(in crate::serve) mod error {
+    /// The drive takes no more writes.
+    pub(in crate::serve) const NOT_PERMITTED: u32 = 1;
+    /// The drive failed the request.
+    pub(in crate::serve) const IO: u32 = 5;
+    pub(in crate::serve) const INVALID: u32 = 22;
+    pub(in crate::serve) const NO_SPACE: u32 = 28;
+    pub(in crate::serve) const OVERFLOW: u32 = 75;
+    /// It came after the end.
+    pub(in crate::serve) const SHUT_DOWN: u32 = 108;
 }
 
 /// The error of a request of which the store failed.
