@@ -1,6 +1,7 @@
 """`flashweir serve`: a simulated drive as a disk, until it is stopped."""
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -71,7 +72,11 @@ def serve(
     if json_to is not None:
         write_json(result, json_to)
     if json_to != "-":
-        _print(result, device)
+        try:
+            _print(result, device)
+        except (BrokenPipeError, SystemExit):
+            # Whoever read the first line may have gone: that is no failure of the drive.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

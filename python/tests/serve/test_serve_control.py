@@ -212,6 +212,10 @@ def test_a_policy_changes_while_the_drive_runs_and_a_fork_says_what_that_does(tm
             live, forked = outcome["live"], outcome["fork"]
             assert live["latency_us"]["write"]["count"] == forked["latency_us"]["write"]["count"] == 2000
             assert forked["flash"]["programs"] > live["flash"]["programs"] * 1.05
+            for side in (live, forked):
+                write = side["latency_us"]["write"]
+                assert 1 < write["p50"] <= write["p99"] <= write["p99.9"] <= write["max"]
+                assert write["mean"] <= write["max"]
             # The live drive goes on as it was, until it is set, too.
             assert asked(tmp_path, "set", gc__victim="random") == {"set": {"gc.victim": "random"}}
             before = asked(tmp_path, "counters")["flash"]["programs"]

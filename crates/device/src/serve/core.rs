@@ -182,7 +182,10 @@ impl Core {
         let Arrival { op, lba, sectors, stream, fua, change, reply } = arrival;
         if op == Op::Flush && matches!(self.promise, Promise::Protected | Promise::FlushIgnored) {
             self.tally.flushes += 1;
-            self.flush_state()?;
+            self.flush_arrivals()?;
+            if let Some(cuts) = self.cuts.as_mut().filter(|_| self.promise == Promise::FlushIgnored) {
+                cuts.ignore_flush(self.outstanding.keys().copied().min().unwrap_or(self.drive.submitted()));
+            }
             reply.send();
             return self.flushed();
         }
@@ -218,7 +221,7 @@ impl Core {
         }
         self.keep(&request)?;
         if let Some(what_if) = &mut self.what_if {
-            what_if.submit(self.drive.submitted() - 1, &request, waited_ns);
+            what_if.submit(&request, waited_ns);
         }
         Ok(())
     }
@@ -243,7 +246,8 @@ impl Core {
     }
 
     /// Arrivals so far outlive the process.
-    fn flush_state(&mut self) -> Result<(), Error> {
+    fn flush_arrivals(&mut self) -> Result<(), Error> {
+        self.recording.as_mut().map_or(Ok(()), Recording::flush)?;
         self.state.as_mut().map_or(Ok(()), State::flush)
     }
 

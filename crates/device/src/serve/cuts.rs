@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,7 +77,9 @@ impl Report {
 #[derive(Debug)]
 struct Before {
     sectors: Range<u32>,
-    /// Version that the request gave the part.
+    /// The request.
+    request: u64,
+    /// Version that it gave the part.
     version: u64,
     bytes: Vec<u8>,
 }
@@ -140,6 +142,8 @@ pub(super) struct Cuts {
     /// Entries with which the next look is due.
     look_at: usize,
     changes: HostChanges,
+    /// Requests before this one were complete when a flush was answered that had no effect.
+    flushed_before: u64,
     /// Cuts so far.
     pub(super) reports: Vec<Report>,
 }
@@ -156,8 +160,14 @@ impl Cuts {
             count: 0,
             look_at: SLACK,
             changes: HostChanges::default(),
+            flushed_before: 0,
             reports: Vec::new(),
         }
+    }
+
+    /// A flush is answered without effect, when the requests before `number` were complete: the drive lies about them.
+    pub(super) fn ignore_flush(&mut self, number: u64) {
+        self.flushed_before = self.flushed_before.max(number);
     }
 
     /// A request is submitted, and changes bytes when the drive takes it.
@@ -214,7 +224,7 @@ impl Cuts {
             self.store.read(part.start * SECTOR_BYTES, &mut bytes)?;
             waiting.put(&self.store, &part)?;
             let sectors = (part.start - first) as u32..(part.end - first) as u32;
-            let before = Before { sectors, version: entry.version, bytes };
+            let before = Before { sectors, request: entry.request, version: entry.version, bytes };
             self.old.entry(entry.lpn).or_default().push(before);
             self.count += 1;
         }
@@ -230,13 +240,16 @@ impl Cuts {
     ) -> Result<Report, Error> {
         self.note(drive);
         self.trigger = None;
+        let lied_about = self.lied_about(drive);
         let restored = self.restore(drive, protected).map_err(|error| Error::Setting {
             what: "power cut".into(),
             expected: format!("the bytes can't be brought back: {error}"),
         })?;
         let time_ns = drive.now_ns();
         let cut = drive.cut_power()?;
-        let outcome = if protected { Outcome { time_ns, ..Outcome::default() } } else { cut.outcome };
+        let mut outcome = if protected { Outcome { time_ns, ..Outcome::default() } } else { cut.outcome };
+        // The drive knows nothing of flushes that it never got.
+        outcome.flushed_sectors_lost += lied_about;
         let report = Report { time_ns, rebuild_ns: cut.rebuild_ns, outcome, outstanding, restored };
         self.waiting.clear();
         self.failed.clear();
@@ -244,6 +257,19 @@ impl Cuts {
         (self.count, self.look_at) = (0, SLACK);
         self.reports.push(report);
         Ok(report)
+    }
+
+    /// Sectors that are not on flash, though a flush after their last complete write was answered without effect.
+    fn lied_about(&self, drive: &Drive) -> u64 {
+        let mut lost = 0;
+        for (lpn, parts) in &self.old {
+            let flushed = parts.iter().filter(|part| part.request < self.flushed_before);
+            let gone = flushed.flat_map(|part| {
+                part.sectors.clone().filter(|sector| drive.version_on_flash(*lpn, *sector) < part.version)
+            });
+            lost += gone.collect::<BTreeSet<u32>>().len() as u64;
+        }
+        lost
     }
 
     /// Brings older bytes back, newest change first. Returns the number of sectors, with those that the drive had not taken.

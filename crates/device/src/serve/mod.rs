@@ -31,7 +31,7 @@ mod vhost;
 mod what_if;
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -95,7 +95,9 @@ impl Server {
         let (mut drive, folder) = open(spec, &own, progress)?;
         let is_kept = folder.as_ref().is_some_and(|(.., is_kept)| *is_kept);
         let promise = promise(spec, drive.config())?;
-        if spec.power_cuts {
+        // A drive that was there before says by itself if its power can be cut.
+        let power_cuts = drive.options().journal;
+        if power_cuts {
             drive.follow_power()?;
         }
         let exports = exports::of(&spec.exports, &mut drive, is_kept)?;
@@ -106,6 +108,9 @@ impl Server {
         let sockets = vhost::listen(&spec.vhost_user_blk, &exports)?;
         let control = spec.control.as_deref().map(control::listen).transpose()?;
         let recording = spec.record.as_deref().map(Recording::create).transpose()?;
+        if let (Some(folder), true, None) = (&spec.state, is_kept, &spec.data) {
+            state::check_bytes(folder)?;
+        }
         // Last of what can be refused: it marks the file as not whole.
         let store = Arc::new(Store::open(&data_of(spec), drive.capacity_bytes(), folder.is_some())?);
         let state = folder.map(|(folder, lock, _)| State::begin(&folder, lock, &drive)).transpose()?;
@@ -114,13 +119,13 @@ impl Server {
         let clock = Clock::start(spec.clock, spec.dilate, drive.now_ns());
         let mut core = Core::new(drive, clock, promise, Arc::clone(&connections));
         core.tally.page_sectors = unit;
-        core.cuts = spec.power_cuts.then(|| Cuts::new(Arc::clone(&store), page_sectors));
+        core.cuts = power_cuts.then(|| Cuts::new(Arc::clone(&store), page_sectors));
         (core.recording, core.state) = (recording, state);
         let stop = Stop::default();
         let shared = Arc::new(Shared {
             engine: Engine::new(core, stop.clone()),
             store,
-            changes_in_order: spec.power_cuts,
+            changes_in_order: power_cuts,
             exports,
             preferred_bytes,
             connections,
@@ -235,19 +240,29 @@ fn open(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<(Drive, Option<Home>), Error> {
     let mut default = DriveSpec::default();
-    default.options.die_use = spec.watched;
+    (default.options.die_use, default.options.journal) = (spec.watched, spec.power_cuts);
+    let refused = |path: &Path, expected: &str| {
+        Err(Error::Setting { what: path.display().to_string(), expected: expected.into() })
+    };
     if let Some(path) = spec.load.as_ref().filter(|_| *own != default) {
-        let expected = "the file has a drive of its own; expected no --set, --power-cuts or --seed with it";
-        return Err(Error::Setting { what: path.display().to_string(), expected: expected.into() });
+        return refused(path, "the file has a drive of its own; expected no --set or --seed with it");
     }
-    match (&spec.load, &spec.state) {
+    let opened = match (&spec.load, &spec.state) {
         (load, Some(folder)) => {
             let state::Opened { drive, lock, is_kept } = state::open(folder, own, load.as_deref(), progress)?;
-            Ok((drive, Some((folder.clone(), lock, is_kept))))
+            (drive, Some((folder.clone(), lock, is_kept)))
         }
-        (Some(path), None) => Ok((Drive::loaded(path, None, spec.watched)?, None)),
-        (None, None) => Ok((Drive::open(own, None, progress)?, None)),
+        (Some(path), None) => (Drive::loaded(path, None, spec.watched)?, None),
+        (None, None) => (Drive::open(own, None, progress)?, None),
+    };
+    if let Some(path) = spec.load.as_ref().filter(|_| spec.power_cuts && !opened.0.options().journal) {
+        return refused(
+            path,
+            "--power-cuts follows what flash holds from the first request on, and this drive was saved without; expected \
+             one that was served with it",
+        );
     }
+    Ok(opened)
 }
 
 /// The line that says that clients can connect.

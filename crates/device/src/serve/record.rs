@@ -18,7 +18,21 @@ pub(super) struct Recording {
 impl Recording {
     /// Begins a trace. Until it is finished, its journal is beside it.
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        Ok(Self { path: path.to_owned(), journal: JournalWriter::create(&journal_of(path))? })
+        let journal = journal_of(path);
+        if journal.exists() {
+            let what = format!("--record {}", path.display());
+            let expected = format!(
+                "{} is there, the arrivals of a run that was killed or goes on; expected another name, or that file to be removed",
+                journal.display()
+            );
+            return Err(Error::Setting { what, expected });
+        }
+        Ok(Self { path: path.to_owned(), journal: JournalWriter::create(&journal)? })
+    }
+
+    /// Arrivals so far outlive the process.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.journal.flush().map_err(Error::of_output)
     }
 
     /// Adds an arrival.

@@ -12,6 +12,7 @@ use flashweir_trace::format::journal::{JournalReader, JournalWriter};
 use flashweir_trace::output::OutputError;
 use flashweir_trace::{LogRecord, Request};
 
+use super::store::IN_FOLDER;
 use crate::{Error, owner};
 
 /// Arrivals after which the drive is saved, so that a killed one opens soon.
@@ -77,6 +78,7 @@ pub(super) fn open(
     let lock = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = lock.map_err(|error| refused(folder, error.to_string()))?;
     owner::lock(&lock, &path, "--state")?;
+    remove_parts(folder)?;
     let saved = numbered(folder)?.into_iter().filter(|(name, _)| name.starts_with("drive-"));
     let Some(taken) = saved.map(|(_, taken)| taken).max() else {
         let drive = match load {
@@ -98,14 +100,37 @@ pub(super) fn open(
     Ok(Opened { drive, lock, is_kept: true })
 }
 
+/// Removes what killed processes left of files that they had begun.
+fn remove_parts(folder: &Path) -> Result<(), Error> {
+    let entries = std::fs::read_dir(folder).map_err(|error| refused(folder, error.to_string()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(".drive-") && name.ends_with(".part") {
+            std::fs::remove_file(&path).map_err(|source| OutputError { path: path.clone(), source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder whose bytes are gone: the drive that was there would be answered with zeroes.
+pub(super) fn check_bytes(folder: &Path) -> Result<(), Error> {
+    if folder.join(IN_FOLDER).is_file() {
+        return Ok(());
+    }
+    let expected =
+        format!("a drive is in it, and its bytes are not; expected {IN_FOLDER}, or --data with their place");
+    Err(refused(folder, expected))
+}
+
 /// Refuses another drive than the one in the folder.
 fn check_same(folder: &Path, spec: &DriveSpec, drive: &Drive) -> Result<(), Error> {
     if (spec.device.is_some() || !spec.overrides.is_empty()) && spec.config()? != *drive.config() {
         let expected = "the drive in it is another one; expected no DEVICE and no --set, or another folder";
         return Err(refused(folder, expected.into()));
     }
-    if spec.options.journal != drive.options().journal {
-        let expected = "the drive in it was made without (or with) --power-cuts; expected the same";
+    if spec.options.journal && !drive.options().journal {
+        let expected =
+            "the drive in it was made without --power-cuts; expected it without, or another folder";
         return Err(refused(folder, expected.into()));
     }
     Ok(())

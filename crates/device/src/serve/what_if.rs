@@ -1,4 +1,5 @@
-//! A what-if: a fork of the drive that gets the same requests under other settings, until both have completed so many.
+//! A what-if: two forks of the drive get the requests that come, one with other settings and one with those that it has, until the
+//! drive has completed so many. Both are then drained, so that all that these requests cost is counted, and nothing else.
 
 use flashweir_run::{Completion, Drive};
 use flashweir_ssd::FlashCounts;
@@ -8,38 +9,57 @@ use serde_json::{Map, Value, json};
 
 /// Percentiles that are reported.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0)];
+/// Latencies above this are recorded as this: an hour, ns.
+const MAX_RECORDED_NS: u64 = 3_600_000_000_000;
 
-/// One of the two drives.
-#[derive(Clone, Debug)]
+/// One of the two forks.
 struct Side {
+    drive: Drive,
+    /// The first request that counts.
+    first: u64,
     /// By operation, ns.
     latencies: [Histogram<u64>; Op::COUNT],
     /// Requests completed, by operation: their number, and the sum of their latencies, ns.
     sums: [(u64, u64); Op::COUNT],
     before: FlashCounts,
-    /// Flash operations, once all requests are complete.
-    flash: Option<FlashCounts>,
 }
 
 impl Side {
-    fn new(drive: &Drive) -> Self {
-        let histogram = || Histogram::new(3).expect("three digits are a valid precision");
+    fn new(drive: Drive) -> Self {
+        let histogram =
+            || Histogram::new_with_bounds(1, MAX_RECORDED_NS, 3).expect("bounds and digits are valid");
         Self {
+            first: drive.submitted(),
             latencies: std::array::from_fn(|_| histogram()),
             sums: [(0, 0); Op::COUNT],
             before: drive.counters().flash(),
-            flash: None,
+            drive,
         }
     }
 
-    fn add(&mut self, done: &Completion) {
-        let op = done.op as usize;
-        self.latencies[op].saturating_record(done.latency_ns());
-        self.sums[op] = (self.sums[op].0 + 1, self.sums[op].1 + done.latency_ns());
+    fn submit(&mut self, request: &Request, waited_ns: u64) -> Result<(), String> {
+        let time_ns = request.time_ns.max(self.drive.now_ns());
+        let taken = self.drive.submit_after(&[Request { time_ns, ..*request }], waited_ns);
+        taken.and_then(|_| self.drive.advance_to(time_ns)).map_err(|error| error.to_string())?;
+        self.poll();
+        Ok(())
     }
 
-    fn end(&mut self, drive: &Drive) {
-        self.flash.get_or_insert_with(|| drive.counters().flash().since(&self.before));
+    fn poll(&mut self) {
+        while let Some(done) = self.drive.next_completion() {
+            // Those that were outstanding before are nobody's here.
+            if done.number >= self.first {
+                let op = done.op as usize;
+                self.latencies[op].saturating_record(done.latency_ns());
+                self.sums[op] = (self.sums[op].0 + 1, self.sums[op].1 + done.latency_ns());
+            }
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), String> {
+        self.drive.drain_while(&mut || true).map_err(|error| error.to_string())?;
+        self.poll();
+        Ok(())
     }
 
     fn json(&self) -> Value {
@@ -54,66 +74,47 @@ impl Side {
                 latencies.insert(op.name().into(), found);
             }
         }
-        json!({"latency_us": latencies, "flash": self.flash})
+        json!({"latency_us": latencies, "flash": self.drive.counters().flash().since(&self.before)})
     }
 }
 
 /// See the module.
 pub(super) struct WhatIf {
-    /// Its number: several may follow each other.
+    /// Its number, the first request that counts: several may follow each other.
     pub(super) id: u64,
-    fork: Drive,
-    /// The first request that counts, and how many do.
-    first: u64,
+    /// Requests to compare.
     count: u64,
     /// Requests that were submitted, and completed by the live drive.
     submitted: u64,
     completed: u64,
-    live: Side,
-    forked: Side,
-    /// Why the fork can't go on.
+    /// A fork with the settings of the live drive, and the one with others.
+    same: Side,
+    changed: Side,
+    /// Why a fork can't go on.
     failed: Option<String>,
 }
 
 impl WhatIf {
-    /// Begins: `fork` has the state of `drive`.
-    pub(super) fn new(id: u64, drive: &Drive, fork: Drive, count: u64) -> Self {
-        let (live, forked) = (Side::new(drive), Side::new(&fork));
-        let first = drive.submitted();
-        Self { id, fork, first, count, submitted: 0, completed: 0, live, forked, failed: None }
+    /// Begins: `same` and `changed` have the state of the live drive.
+    pub(super) fn new(same: Drive, changed: Drive, count: u64) -> Self {
+        let id = same.submitted();
+        let (same, changed) = (Side::new(same), Side::new(changed));
+        Self { id, count, submitted: 0, completed: 0, same, changed, failed: None }
     }
 
     /// The live drive took a request.
-    pub(super) fn submit(&mut self, number: u64, request: &Request, waited_ns: u64) {
+    pub(super) fn submit(&mut self, request: &Request, waited_ns: u64) {
         if self.submitted == self.count || self.failed.is_some() {
             return;
         }
-        debug_assert!(number >= self.first);
         self.submitted += 1;
-        let time_ns = request.time_ns.max(self.fork.now_ns());
-        let taken = self.fork.submit_after(&[Request { time_ns, ..*request }], waited_ns);
-        let stepped = taken.and_then(|_| self.fork.advance_to(time_ns));
-        self.poll();
-        self.failed = stepped.err().map(|error| error.to_string());
+        let same = self.same.submit(request, waited_ns);
+        self.failed = same.and_then(|()| self.changed.submit(request, waited_ns)).err();
     }
 
     /// A request of the live drive is complete.
-    pub(super) fn completed(&mut self, done: &Completion, drive: &Drive) {
-        if (self.first..self.first + self.submitted).contains(&done.number) {
-            self.completed += 1;
-            self.live.add(done);
-            if self.completed == self.count {
-                self.live.end(drive);
-            }
-        }
-    }
-
-    fn poll(&mut self) {
-        while let Some(done) = self.fork.next_completion() {
-            if done.number >= self.first {
-                self.forked.add(&done);
-            }
-        }
+    pub(super) fn completed(&mut self, done: &Completion) {
+        self.completed += u64::from((self.id..self.id + self.submitted).contains(&done.number));
     }
 
     /// True if there is nothing to wait for.
@@ -122,17 +123,14 @@ impl WhatIf {
     }
 
     /// Ends it. Returns the comparison of the requests that came, or why there is none.
-    pub(super) fn finish(mut self, drive: &Drive) -> Result<Value, String> {
-        if let Some(error) = self.failed {
-            return Err(format!("the fork can't go on: {error}"));
-        }
-        if self.completed == 0 {
+    pub(super) fn finish(mut self) -> Result<Value, String> {
+        if self.failed.is_none() && self.completed == 0 {
             return Err("no request was completed meanwhile; expected a client at work".into());
         }
-        self.fork.drain_while(&mut || true).map_err(|error| format!("the fork can't go on: {error}"))?;
-        self.poll();
-        self.live.end(drive);
-        self.forked.end(&self.fork);
-        Ok(json!({"requests": self.completed, "live": self.live.json(), "fork": self.forked.json()}))
+        let failed = self.failed.take();
+        if let Some(error) = failed.or_else(|| self.same.drain().and_then(|()| self.changed.drain()).err()) {
+            return Err(format!("the fork can't go on: {error}"));
+        }
+        Ok(json!({"requests": self.submitted, "live": self.same.json(), "fork": self.changed.json()}))
     }
 }

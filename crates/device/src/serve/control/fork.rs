@@ -38,7 +38,7 @@ pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value,
         let mut fork = core.drive.fork();
         fork.change(&settings).map_err(|error| of_change("fork", &error))?;
         let id = core.drive.submitted();
-        core.what_if = Some(WhatIf::new(id, &core.drive, fork, count));
+        core.what_if = Some(WhatIf::new(core.drive.fork(), fork, count));
         Ok(json!(id))
     })?;
     let until = Instant::now() + within;
@@ -53,7 +53,7 @@ pub(super) fn run(shared: &Shared, values: &Map<String, Value>) -> Result<Value,
                 return Ok(Value::Null);
             }
             let what_if = core.what_if.take().ok_or_else(gone)?;
-            what_if.finish(&core.drive).map_err(|error| Fail::Refused(format!("fork: {error}")))
+            what_if.finish().map_err(|error| Fail::Refused(format!("fork: {error}")))
         })?;
         if !found.is_null() {
             break found;

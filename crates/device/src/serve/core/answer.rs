@@ -19,7 +19,7 @@ impl Core {
         self.note_changes();
         while let Some(done) = self.drive.next_completion() {
             if let Some(what_if) = &mut self.what_if {
-                what_if.completed(&done, &self.drive);
+                what_if.completed(&done);
             }
             let Completion { number, end_ns, failure, .. } = done;
             let Some(pending) = self.outstanding.remove(&number) else { continue };
@@ -35,7 +35,7 @@ impl Core {
             }
             let Pending { reply, arrived_ns, unreadable, is_flush, .. } = pending;
             if done.op == Op::Flush {
-                self.flush_state()?;
+                self.flush_arrivals()?;
             }
             let unreadable = unreadable || failure == Some(Failure::Unreadable);
             let status = match (failure, failed) {

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::{Error, owner};
 
 /// The file's name in a folder that was given.
-const IN_FOLDER: &str = "drive.data";
+pub(in crate::serve) const IN_FOLDER: &str = "drive.data";
 /// Zeroes that are written at once.
 const ZEROES: usize = 64 << 10;
 

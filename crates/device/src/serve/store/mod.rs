@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use file::FileStore;
+pub(super) use file::IN_FOLDER;
 use memory::Memory;
 
 use crate::Error;
