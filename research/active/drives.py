@@ -21,7 +21,7 @@ def simulated(count: int, seed: int) -> Iterator[Drive]:
     """So many drives; two in three have a fault."""
     for number in range(count):
         draw = random.Random(f"{seed} {number}")  # noqa: S311 - a bench
-        preset = draw.choice(("mlc-2006", "slc-2006", "mqsim-mlc", "femu"))
+        preset = draw.choice(("mlc-2006", "slc-2006", "ssdsim", "femu"))
         channels, dies = draw.choice((1, 2, 4, 8)), draw.choice((1, 2))
         # Every die has enough blocks for a log.
         capacity = 64 * max(1, channels * dies // 4)

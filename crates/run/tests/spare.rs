@@ -96,6 +96,16 @@ fn uneven_units_lose_nothing_on_either_path() {
 }
 
 #[test]
+fn a_share_of_blocks_that_stay_erased_is_the_number_in_the_smaller_units() {
+    let kept = |kept: Settings| comparable(simulated(&[], kept).expect("legal"));
+    let (one, two) = (kept(&[("gc.free_blocks", "1")]), kept(&[("gc.free_blocks", "2")]));
+    // Units of 20 and 21 blocks.
+    assert_eq!(kept(&[("gc.free_blocks", "1%")]), one);
+    assert_eq!(kept(&[("gc.free_blocks", "10%")]), two);
+    assert_ne!(one, two);
+}
+
+#[test]
 fn uneven_units_are_the_same_in_slices_and_from_a_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut requests: Vec<Request> = Vec::new();

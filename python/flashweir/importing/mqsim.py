@@ -185,13 +185,15 @@ def _collection(source: Source) -> None:
     blocks = source.whole("Block_No_Per_Plane", 2)
     ratio = source.number("Overprovisioning_Ratio", 1e-6, 0.99)
     source.same("Overprovisioning_Ratio", {"op_raw": ratio}, "a share of all blocks")
-    wanted = max(int(source.number("GC_Exec_Threshold", 0, 1) * blocks), 1, _COLLECTIONS)
+    share = source.number("GC_Exec_Threshold", 0, 1)
+    wanted = max(int(share * blocks), 1, _COLLECTIONS)
     # The map on flash takes blocks for its pages, of 8 bytes an entry, and for frontiers of its own.
     is_cached = not source.flag("Ideal_Mapping_Table")
     of_map = math.ceil(blocks * 8 / source.whole("Page_Capacity", 512)) + _MAP_FRONTIERS if is_cached else 0
     kept = max(1, min(wanted, int(ratio * blocks) - 1 - of_map))
     cut = "" if kept == wanted else f", and {wanted} would leave no spare block"
-    source.part("GC_Exec_Threshold", {"gc.free_blocks": kept}, "of each plane; MQSim collects up to 10 blocks of a"
+    ours: Value = f"{share * 100:.6g}%" if kept == int(share * blocks) else kept
+    source.part("GC_Exec_Threshold", {"gc.free_blocks": ours}, "of each plane; MQSim collects up to 10 blocks of a"
                 f" plane at a time, ahead of the writes that need them, here one when it is needed{cut}")  # fmt: skip
     _victims(source, blocks)
     if source.given.get("Use_Copyback_for_GC", "false") == "true":

@@ -69,7 +69,7 @@ const VALUES: [(&str, &[&str]); 200] = [
     ("background.file", &["never"]),
     ("buffer.destage_file", &["never"]),
     ("gc.frontiers", &["2"]),
-    ("gc.free_blocks", &["2"]),
+    ("gc.free_blocks", &["2", "25%"]),
     ("gc.copyback", &["1", "1000"]),
     ("gc.batch", &["3"]),
     ("gc.merged_percent", &["60"]),

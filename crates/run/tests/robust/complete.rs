@@ -32,7 +32,7 @@ fn on_every_preset_open_and_closed() {
         for host in [("host.mode", "open"), ("host.queue_depth", "1"), ("host.queue_depth", "32")] {
             let settings = [
                 ("capacity", "64MiB"),
-                ("op_ratio", "0.5"),
+                ("op_ratio", "1.5"),
                 ("pages_per_block", "24"),
                 ("precondition", "full"),
                 host,

@@ -223,7 +223,7 @@ fn blocks_held_back_beyond_the_spare_are_refused() {
 #[test]
 fn what_the_refusal_of_too_little_spare_suggests_works() {
     for capacity in ["1MiB", "3000KiB", "16GiB", "1TiB"] {
-        for free_blocks in ["1", "2", "17", "1000"] {
+        for free_blocks in ["1", "2", "17", "1000", "0.5%", "4%", "30%"] {
             for frontiers in ["1", "2"] {
                 let settings =
                     [("capacity", capacity), ("gc.free_blocks", free_blocks), ("gc.frontiers", frontiers)];

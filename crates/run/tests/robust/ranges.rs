@@ -20,7 +20,8 @@ fn every_count_has_its_range() {
     ] {
         for value in [0, most + 1, u64::from(u32::MAX)] {
             let text = value.to_string();
-            let expected = format!("--set: `{key}` = {value}: expected {least} to {most}");
+            let or = if key == "gc.free_blocks" { ", or a share such as 5%" } else { "" };
+            let expected = format!("--set: `{key}` = {value}: expected {least} to {most}{or}");
             assert_eq!(error(&[(key, &text)]), Some(expected));
         }
         let beyond = error(&[(key, "4294967296")]).expect("no 32 bits");

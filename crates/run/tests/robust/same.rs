@@ -23,7 +23,7 @@ fn every_preset_gives_the_same_bytes_again() {
     for preset in PRESETS {
         let settings = [
             ("capacity", "64MiB"),
-            ("op_ratio", "0.5"),
+            ("op_ratio", "1.5"),
             ("pages_per_block", "24"),
             ("precondition", "full"),
             ("gc.victim", "random"),
@@ -53,7 +53,7 @@ fn the_configuration_of_a_result_gives_the_result_again() {
             ("pages_per_block", "24"),
             ("host.mode", "open"),
             ("gc.victim", victim),
-            ("op_ratio", "0.6666666666666666"),
+            ("op_ratio", "1.6666666666666667"),
         ];
         let first = spec(Some(preset.name), &settings, WORKLOAD);
         let result: Value = serde_json::from_str(&text(&first)).unwrap();

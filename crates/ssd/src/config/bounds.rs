@@ -58,6 +58,7 @@ fn refused(origin: &str, key: &str, given: &Value, range: &Range) -> ConfigError
 mod tests {
     use super::*;
     use crate::config::layers::to_value;
+    use crate::gc::Kept;
 
     #[test]
     fn every_default_is_in_its_range() {
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn the_first_key_of_the_schema_that_is_out_of_range_is_named() {
         let mut config = Config::default();
-        config.gc.free_blocks = 0;
+        config.gc.free_blocks = Kept::Blocks(0);
         assert!(check(&config).expect_err("no block is kept erased").to_string().contains("gc.free_blocks"));
         config.fill = f64::NAN;
         config.chips = 0;

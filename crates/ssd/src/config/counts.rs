@@ -49,7 +49,7 @@ pub(super) fn check_counts(config: &Config) -> Result<u32, ConfigError> {
         ("page", config.page.0),
         ("pages_per_block", config.pages_per_block.into()),
         ("capacity", config.capacity.0),
-        ("gc.free_blocks", config.gc.free_blocks.into()),
+        ("gc.free_blocks", config.gc.free_blocks.of(0).into()),
     ])?;
     let page = config.page.0;
     let bound = u64::from(config.bound_pages());

@@ -163,7 +163,9 @@ impl std::fmt::Display for Range {
         if self.multiple_of > 0 {
             write!(f, ", {multiple}")?;
         }
-        self.or_word.iter().try_for_each(|word| write!(f, ", or {word}"))
+        let Some(word) = &self.or_word else { return Ok(()) };
+        // A share is one of many.
+        write!(f, ", or {}{word}", if word.ends_with('%') { "a share such as " } else { "" })
     }
 }
 

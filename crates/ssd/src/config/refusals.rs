@@ -50,7 +50,8 @@ static ROWS: [Row; 3] = [
             "writes are held back from the first on, and most at the second: expected buffer.free_below above gc.free_blocks",
         ),
         applies: |config| {
-            config.buffer.backpressure.free_below().is_some_and(|below| below <= config.gc.free_blocks)
+            let below = config.buffer.backpressure.free_below();
+            below.is_some_and(|below| Geometry::kept_blocks(config).is_some_and(|kept| below <= kept))
         },
     },
     Row {

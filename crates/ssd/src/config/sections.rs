@@ -95,6 +95,7 @@ pub(super) fn table(config: &Config, names: &[&str]) -> Value {
 mod tests {
     use super::*;
     use crate::config::layers::to_value;
+    use crate::gc::Kept;
 
     #[test]
     fn the_sections_are_the_complete_configuration() {
@@ -109,10 +110,10 @@ mod tests {
         let mut config = Config::default();
         assert!(changed(&config).is_empty());
         let mut other = Config { channels: 3, chips: 5, ..Config::default() };
-        other.gc.free_blocks = 7;
+        other.gc.free_blocks = Kept::Blocks(7);
         assert_eq!(changed(&other), ["channels", "chips", "gc"]);
         replace(&mut config, other, &["channels", "gc"]);
-        assert_eq!((config.channels, config.chips, config.gc.free_blocks), (3, 1, 7));
+        assert_eq!((config.channels, config.chips, config.gc.free_blocks), (3, 1, Kept::Blocks(7)));
         assert_eq!([section_of("gc.victim"), section_of("page")], ["gc", "page"]);
     }
 }

@@ -37,6 +37,8 @@ struct Unchecked {
 /// Blocks that a unit needs beside those of its data, and why.
 struct Needs {
     beside: u64,
+    /// Those of them that it keeps erased (`gc.free_blocks`).
+    kept: u32,
     /// Pages that data must leave free in the other blocks.
     free_pages: u64,
     /// The keys that say so.
@@ -90,13 +92,14 @@ impl Geometry {
             unit_uncounted_blocks: frame.uncounted,
             logical_pages: unit_logical_pages * frame.units,
             parity: config.alloc.parity(),
-            unit_reserved_blocks: config.gc.free_blocks,
+            unit_reserved_blocks: 1,
         };
         let born_bad = BadBlocks::new(&config.nand);
         geometry.check_sizes(config)?;
         if let Some(born_bad) = &born_bad {
             born_bad.mark(&mut geometry);
         }
+        geometry.unit_reserved_blocks = config.gc.free_blocks.of(geometry.min_unit_blocks());
         let superblocks = config.alloc.superblocks(&geometry)?;
         let shape = superblocks.map(|superblocks| superblocks.shape(&geometry));
         if let Some(shape) = &shape {
@@ -105,11 +108,19 @@ impl Geometry {
         Ok(Unchecked { geometry, shape, born_bad })
     }
 
+    /// Blocks that each unit keeps erased, if the counts are possible.
+    pub(super) fn kept_blocks(config: &Config) -> Option<u32> {
+        Some(Self::unchecked(config).ok()?.geometry.unit_reserved_blocks)
+    }
+
     /// Blocks that a unit needs, and why.
     fn needed(&self, config: &Config) -> (u64, Needs) {
         let needs = self.needs(config);
         let per_block = self.pages_for_data(config);
-        ((self.unit_logical_pages + needs.free_pages).div_ceil(per_block.max(1)) + needs.beside, needs)
+        let of_data = (self.unit_logical_pages + needs.free_pages).div_ceil(per_block.max(1));
+        let others = of_data + needs.beside - u64::from(needs.kept);
+        let fewest = if needs.kept > 0 { config.gc.free_blocks.fewest_with(others) } else { others };
+        (fewest, needs)
     }
 
     /// Pages of a block that relocated pages leave to data.
@@ -178,7 +189,7 @@ impl Geometry {
         config: &Config,
         born_bad: Option<&BadBlocks>,
     ) -> Result<(), ConfigError> {
-        let (needed, Needs { beside, free_pages, keys, why }) = mapped.needed(config);
+        let (needed, Needs { beside, free_pages, keys, why, .. }) = mapped.needed(config);
         let (logical, per_block) = (mapped.unit_logical_pages, mapped.pages_for_data(config));
         if per_block == 0 {
             let reason = format!(
@@ -232,11 +243,11 @@ impl Geometry {
     fn needs(&self, config: &Config) -> Needs {
         if matches!(config.ftl, FtlConfig::Direct(_)) {
             let why = "every logical page is a physical one".into();
-            return Needs { beside: 0, free_pages: 0, keys: "ftl.kind = direct".into(), why };
+            return Needs { beside: 0, kept: 0, free_pages: 0, keys: "ftl.kind = direct".into(), why };
         }
         if config.ftl.is_zoned() {
             let why = "every zone has its blocks".into();
-            return Needs { beside: 0, free_pages: 0, keys: "ftl.host = none".into(), why };
+            return Needs { beside: 0, kept: 0, free_pages: 0, keys: "ftl.host = none".into(), why };
         }
         if self.maps_blocks {
             let beside = self.unit_uncounted_blocks + FEWEST_LOG_BLOCKS;
@@ -244,7 +255,7 @@ impl Geometry {
                 "a log has at least {FEWEST_LOG_BLOCKS}, and {} come on top of it",
                 self.unit_uncounted_blocks
             );
-            return Needs { beside, free_pages: 0, keys: "ftl.kind maps blocks".into(), why };
+            return Needs { beside, kept: 0, free_pages: 0, keys: "ftl.kind maps blocks".into(), why };
         }
         let groups = config.upkeep().groups();
         let frontiers = match groups {
@@ -271,10 +282,11 @@ impl Geometry {
         };
         Needs {
             beside,
+            kept: self.unit_reserved_blocks,
             free_pages: 1,
             keys: format!(
                 "gc.free_blocks = {}, {key}{}",
-                self.unit_reserved_blocks,
+                config.gc.free_blocks,
                 if in_slc > 0 { format!(", slc.static_blocks = {in_slc}") } else { String::new() }
             ),
             why: format!(

@@ -2,12 +2,14 @@
 //! collect when its write frontier is full and it has no erased block to spare; what the other units do meanwhile, and
 //! whether they collect before they must, is the planner's (`planner/`).
 
+pub(crate) mod kept;
 pub(crate) mod planner;
 pub(crate) mod victim;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use kept::Kept;
 pub(crate) use planner::PlannerConfig;
 pub(crate) use victim::{Division, Shares, VictimConfig, VictimsOf};
 
@@ -35,9 +37,9 @@ pub struct GcConfig {
     /// pages (ftl.kind=dftl) always have one of their own besides.
     #[schemars(range(min = 1, max = 2))]
     pub frontiers: u32,
-    /// Erased blocks that each unit keeps. The first lies outside op_ratio, the others come out of the spare blocks.
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub free_blocks: u32,
+    /// Erased blocks that each unit keeps: so many, or a share of its blocks such as `5%`. The first lies outside op_ratio, the
+    /// others come out of the spare blocks.
+    pub free_blocks: Kept,
     /// Copybacks of a page in a row: moves within its plane that don't cross the bus, before it must cross to be checked. 0: none.
     pub copyback: u32,
     /// Page copies of a collection that no read gets in between, where reads get in between copies at all (`sched.kind=suspend`,
@@ -63,7 +65,7 @@ impl Default for GcConfig {
             throttle: 0,
             spare_blocks: 200,
             frontiers: 1,
-            free_blocks: 1,
+            free_blocks: Kept::Blocks(1),
             copyback: 0,
             batch: 1,
         }

@@ -348,8 +348,8 @@ fn a_unit_that_no_collection_can_help_says_in_what_state_it_is() {
             let config = resolve(&[layer]).expect("legal");
             // As many blocks as hold the logical pages, and those held back: refused as a configuration.
             let mut geometry = Geometry::for_test(1, 1, 1, 1);
-            geometry.blocks = 16 + u64::from(config.gc.free_blocks);
-            geometry.unit_reserved_blocks = config.gc.free_blocks;
+            geometry.unit_reserved_blocks = config.gc.free_blocks.of(16);
+            geometry.blocks = 16 + u64::from(geometry.unit_reserved_blocks);
             let mut ftl = PageFtl::new(&config.upkeep(), &geometry, None, 1);
             let blocks = vec![vec![0; geometry.blocks as usize]];
             let mut array = Array { programmed: blocks, pages_per_block: 4, per_page: 1 };

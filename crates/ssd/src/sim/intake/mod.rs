@@ -138,7 +138,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             ack: if is_buffered { config.buffer.ack } else { Ack::Flash },
             protected: config.buffer.protected,
             stalled: VecDeque::new(),
-            backpressure: Backpressure::new(&config.buffer.backpressure, config.gc.free_blocks),
+            backpressure: Backpressure::new(&config.buffer.backpressure, geometry.unit_reserved_blocks),
             refused: None,
             programs: vec![0; dies as usize],
             full_since_ns: None,

@@ -57,7 +57,7 @@ const VALUES: [(&str, &[&str]); 102] = [
     ("energy.erase_uj", &["0", "1500"]),
     ("energy.bus_mw", &["0", "40"]),
     ("energy.idle_mw", &["0", "8"]),
-    ("gc.free_blocks", &["1", "2", "3"]),
+    ("gc.free_blocks", &["1", "2", "3", "4%"]),
     ("gc.shares", &["data", "best", "1", "3,1", "0.2,1,2"]),
     ("background.collect.pace_copies", &["0.1", "2", "30"]),
     ("background.collect.pace_max_copies", &["0.5", "8"]),
