@@ -115,8 +115,8 @@ Quick = Annotated[
         "flag",
         "Smaller drives, fewer points a curve.",
         doc="runs smaller drives with fewer points a curve.",
-        row="smaller drives or shorter streams, and fewer points a curve, over the same ranges: about two minutes"
-        " of CPU time for all papers",
+        row="smaller drives or shorter streams, and fewer points a curve, over the same ranges: under three"
+        " minutes of CPU time for all papers",
     ),
 ]
 Runs = Annotated[

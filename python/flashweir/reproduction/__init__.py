@@ -1,8 +1,9 @@
 """Reproductions: published values and claims beside measured ones.
 
-`catalogue` reads what papers say and which runs show it, `running` runs them with the one runner of sweeps, `curves`
-picks what was measured, `shapes` and `shapes_over_time` are the checks, `verdicts` the rows, `showing` the tables.
-`twins` are wrong measurements that checks have to reject, `coverage` lists figures and claims with their checks.
+`catalogue` reads what papers say and which runs show it, `running` runs them with the one runner of sweeps on one
+backend (`pool`), `curves` picks what was measured, `shapes` and `shapes_over_time` are the checks, `verdicts` the
+rows, `showing` the tables. `twins` are wrong measurements that checks have to reject, `coverage` lists figures and
+claims with their checks.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Runs the sweeps of experiments, one after the other, in one directory that can be gone on with.
 
 A run that several experiments have in common is run once: it is known by its content (`sweeps.points`), and the later
-sweep takes it from the earlier one's directory.
+sweep takes it from the earlier one's directory. While the last runs of a sweep go on, those of the next begin (`pool`).
 """
 
 import json
@@ -14,9 +14,10 @@ from flashweir._native import FlashweirError
 from flashweir.assumptions import of_sweep
 from flashweir.reproduction import character
 from flashweir.reproduction.catalogue import Experiment
+from flashweir.reproduction.pool import Pool
 from flashweir.sweeps import runner, store
 from flashweir.sweeps.frame import SweepFrame, read
-from flashweir.sweeps.points import Planner, count_points, runs
+from flashweir.sweeps.points import Planned, Planner, count_runs, runs
 from flashweir.sweeps.runner import MakeBackend, Progress, State
 from flashweir.sweeps.spec import SweepSpec, load
 
@@ -57,7 +58,11 @@ class _Planned:
     experiment: Experiment
     spec: SweepSpec
     directory: Path
-    keys: frozenset[str]
+    runs: Sequence[Planned]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(one.key for one in self.runs)
 
 
 def run(
@@ -74,7 +79,7 @@ def run(
     Args:
         experiments: in this order.
         directory: gets a folder for each experiment; what a stopped call has left there is gone on with.
-        backend: makes what runs the runs, for each sweep anew.
+        backend: makes what runs the runs, for all sweeps together.
         quick: run the smaller version.
         progress: is called with the state of all experiments together.
         done: is called with each experiment as its runs have ended.
@@ -86,27 +91,31 @@ def run(
     planner = Planner()
     swept = [one for one in experiments if not one.characterized]
     planned = [_plan(one, directory, planner, quick=quick) for one in swept]
-    total = _Total(sum(count_points(one.spec) * len(one.spec.seeds) for one in planned), progress)
+    total = _Total(sum(count_runs(one.spec) for one in planned), progress)
     found: list[Measured] = []
     for experiment in experiments:
         if experiment.characterized:
             found.append(Measured(experiment, list(character.rows(experiment.characterized)), [], directory))
             if done is not None:
                 done(found[-1])
-    for place, one in enumerate(planned):
-        one.directory.parent.mkdir(parents=True, exist_ok=True)
-        state = runner.execute(
-            one.spec,
-            one.directory,
-            backend,
-            resume=True,
-            reuse=tuple(_sources(one, planned[:place])),
-            progress=total.tell,
-        )
-        total.add(state)
-        found.append(Measured.of_sweep(one.experiment, read(one.directory)))
-        if done is not None:
-            done(found[-1])
+    pool = Pool(backend, [one.runs for one in planned], _ready(planned))
+    try:
+        for place, one in enumerate(planned):
+            one.directory.parent.mkdir(parents=True, exist_ok=True)
+            state = runner.execute(
+                one.spec,
+                one.directory,
+                pool.for_a_sweep,
+                resume=True,
+                reuse=tuple(_sources(one, planned[:place])),
+                progress=total.tell,
+            )
+            total.add(state)
+            found.append(Measured.of_sweep(one.experiment, read(one.directory)))
+            if done is not None:
+                done(found[-1])
+    finally:
+        pool.close()
     return found
 
 
@@ -114,16 +123,22 @@ def _plan(experiment: Experiment, directory: Path, planner: Planner, *, quick: b
     spec = load(experiment.sweep(quick=quick))
     name = f"{experiment.name}-quick" if quick else experiment.name
     folder = directory / experiment.folder.parent.name / name
-    return _Planned(experiment, spec, folder, frozenset(_keys(spec, planner)))
+    return _Planned(experiment, spec, folder, list(_planned(spec, planner)))
 
 
-def _keys(spec: SweepSpec, planner: Planner) -> Iterator[str]:
+def _planned(spec: SweepSpec, planner: Planner) -> Iterator[Planned]:
     for run_ in runs(spec):
         try:
-            yield planner.plan(run_).key
+            yield planner.plan(run_)
         except FlashweirError:
             # Its row will say why.
             continue
+
+
+def _ready(planned: Sequence[_Planned]) -> set[str]:
+    """Keys of the runs that an earlier call has left results of."""
+    folders = [one.directory for one in planned if one.directory.is_dir()]
+    return runner.known_keys([place for folder in folders for place in (folder, *store.earlier(folder))])
 
 
 def _sources(wanting: _Planned, earlier: Sequence[_Planned]) -> Iterator[Path]:

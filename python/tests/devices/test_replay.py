@@ -70,6 +70,16 @@ def test_every_request_is_in_the_log_with_its_times(tmp_path: Path) -> None:
         assert not (tmp_path / "log.parquet.part").exists()
 
 
+def test_a_log_without_the_reads_is_not_that_of_the_trace(tmp_path: Path) -> None:
+    """The wrong twin of the test above, named in the coverage of yang2009."""
+    flashweir("trace", "generate", f"{TIMED},count=2000", "trace.msr.csv", cwd=tmp_path)
+    flashweir("replay", "trace.msr.csv", SIM, "--only", "write", "-o", "log.parquet", cwd=tmp_path)
+    logged = flashweir("trace", "info", "log.parquet", "--json", "-", cwd=tmp_path).json()
+    expected = flashweir("trace", "info", "trace.msr.csv", "--json", "-", cwd=tmp_path).json()
+    assert (logged["reads"], logged["writes"]) == (0, expected["writes"])
+    assert expected["reads"] > 0
+
+
 def test_the_shipped_trace_goes_to_a_simulated_drive(tmp_path: Path) -> None:
     done = flashweir(
         "replay", str(SHIPPED_TRACE), "sim:tlc,capacity=4GiB", "--only", "write,trim,flush", "--json", "-", cwd=tmp_path

@@ -37,7 +37,7 @@ def needed(experiment: catalogue.Experiment) -> set[str]:
     """Curves of checks and twins, with those they are worked out of."""
     found: set[str] = set()
     for value in experiment.values:
-        if value.judged:
+        if value.judged or value.twin:
             found |= {value.of, *(value.twin.names() if value.twin else ())}
     for claim in experiment.claims:
         for part in claim.parts:
@@ -72,7 +72,9 @@ def of_runs(experiment: catalogue.Experiment, folder: Path) -> dict[str, list[Cu
 
 
 def save(experiment: catalogue.Experiment, families: Mapping[str, list[Curve]], path: Path) -> None:
-    by_runs = _with_sources(experiment, [value.of for value in experiment.values if value.quantiles is not None])
+    by_runs = _with_sources(
+        experiment, [value.of for value in experiment.values if value.quantiles is not None and value.judged]
+    )
     lines = [
         f"{json.dumps(name)}: {json.dumps([_table(curve, runs=name in by_runs) for curve in family])}"
         for name, family in families.items()

@@ -1,10 +1,14 @@
 """yang2009, section 6.3: what figures 16 to 22 show of the recorded workloads, measured on their generators."""
 
+import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pytest
 from conftest import flashweir
+
+from flashweir.reproduction import covered
 
 
 @cache
@@ -81,3 +85,29 @@ def test_emule_fills_chunks_whose_writes_look_scattered() -> None:
 def test_windows_mixes_hot_and_cold_data_more_than_linux() -> None:
     """Figure 19: hot and cold data are mixed in both, "more seriously" where Windows is installed."""
     assert life(WINDOWS)["mixing"] > life(LINUX)["mixing"]
+
+
+# Pairs of workloads that the twin of each test exchanges.
+TWINS: dict[Callable[[], None], tuple[str, str]] = {
+    test_pcmark_writes_close_together_with_hot_and_cold_data_apart: ("PCMARK", "WINDOWS"),
+    test_browser_and_email_are_small_and_dense_and_differ_in_mixing: ("BROWSER", "EMAIL"),
+    test_linux_scatters_its_writes_and_windows_hardly: ("LINUX", "WINDOWS"),
+    test_file_sharing_reserves_space_first_and_bittorrent_writes_long: ("BITTORRENT", "CHUNKS"),
+    test_emule_fills_chunks_whose_writes_look_scattered: ("BITTORRENT", "CHUNKS"),
+}
+
+
+@pytest.mark.parametrize("test", TWINS, ids=lambda test: test.__name__)
+def test_exchanged_workloads_are_rejected(test: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    here = sys.modules[__name__]
+    one, other = TWINS[test]
+    workloads = getattr(here, one), getattr(here, other)
+    monkeypatch.setattr(here, one, workloads[1])
+    monkeypatch.setattr(here, other, workloads[0])
+    with pytest.raises(AssertionError):
+        test()
+
+
+def test_twins_are_those_of_the_coverage() -> None:
+    listed = {row.check.rpartition("::")[2]: row.twin for row in covered("yang2009") if row.check}
+    assert {listed[test.__name__] for test in TWINS} == {"workloads exchanged"}

@@ -1,6 +1,9 @@
 """Tables of settings that papers print: presets, workloads and drives of their experiments have the printed numbers."""
 
+import sys
 import tomllib
+from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -8,6 +11,7 @@ import pytest
 from conftest import ROOT, flashweir
 
 from flashweir import simulate
+from flashweir.reproduction import covered
 
 EXPERIMENTS = ROOT / "experiments"
 
@@ -103,3 +107,65 @@ def test_sequential_reads_keep_the_speed_of_striped_channels(channels: int) -> N
 
     assert speed("independent", channels) == pytest.approx(speed("synchronized", channels), rel=0.001)
     assert speed("independent", channels) == pytest.approx(channels * speed("independent", 1), rel=0.01)
+
+
+def exchanged(one: str, other: str) -> Callable[[str], Any]:
+    """`flash` with two presets in each other's place."""
+    names = {one: other, other: one}
+    return lambda name: FLASH(names.get(name, name))
+
+
+def without_transfers(name: str) -> Any:
+    """`flash` with a bus of twice the speed."""
+    *times, bus, page, pages = FLASH(name)
+    return (*times, bus / 2, page, pages)
+
+
+def turned(axis: str, one: str, other: str) -> Callable[[str], Any]:
+    """`table` with two values of an axis in each other's place."""
+
+    def changed(path: str) -> Any:
+        found = deepcopy(TABLE(path))
+        values = found["axes"][axis]
+        values[one], values[other] = values[other], values[one]
+        return found
+
+    return changed
+
+
+def with_periods_exchanged(path: str) -> Any:
+    """`table` with the period of requests in place of that of bursts, and the other way round."""
+    found = deepcopy(TABLE(path))
+    turns = {"period": "burst_period", "burst_period": "period"}
+    parts = [part.split("=") for part in found["workloads"].partition(":")[2].split(",")]
+    found["workloads"] = "random:" + ",".join(f"{turns.get(key, key)}={value}" for key, value in parts)
+    return found
+
+
+FLASH, TABLE = flash, table
+# The twins of the tables, as `coverage.toml` names them.
+TWINS: dict[Callable[[], None], tuple[str, str, Callable[[str], Any]]] = {
+    test_chips_of_2006: ("SLC and MLC exchanged", "flash", exchanged("slc-2006", "mlc-2006")),
+    test_times_of_the_simulation: ("transfers take half of their time", "flash", without_transfers),
+    test_workloads_have_the_printed_space_and_mean: (
+        "workloads exchanged",
+        "table",
+        turned("trace", "WinXP", "Ubuntu"),
+    ),
+    test_volumes_are_those_of_table_2: ("workloads exchanged", "table", turned("trace", "Multimedia", "Desktop")),
+    test_arrivals_are_those_of_table_2: ("periods exchanged", "table", with_periods_exchanged),
+    test_flash_of_the_drives: ("drives exchanged", "table", turned("drive", "Samsung", "OCZ")),
+}
+
+
+@pytest.mark.parametrize("test", TWINS, ids=lambda test: test.__name__)
+def test_a_table_with_a_bug_is_rejected(test: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, name, changed = TWINS[test]
+    monkeypatch.setattr(sys.modules[__name__], name, changed)
+    with pytest.raises(AssertionError):
+        test()
+
+
+def test_twins_are_those_of_the_coverage() -> None:
+    listed = {row.check.rpartition("::")[2]: row.twin for row in covered() if row.check}
+    assert {test.__name__: listed[test.__name__] for test in TWINS} == {test.__name__: TWINS[test][0] for test in TWINS}

@@ -7,7 +7,7 @@ import measured_curves
 import pytest
 
 from flashweir import ConfigError
-from flashweir.reproduction import catalogue, twins, verdicts
+from flashweir.reproduction import catalogue, covered, twins, verdicts
 from flashweir.reproduction.curves import Curve, Pick
 from flashweir.reproduction.fields import Fields
 from flashweir.reproduction.twins import Twin
@@ -17,6 +17,11 @@ CHECKS = [
     *((name, value) for name, (_, one) in EXPERIMENTS.items() for value in one.values if value.judged),
     *((name, part) for name, (_, one) in EXPERIMENTS.items() for claim in one.claims for part in claim.parts),
 ]
+SHOWN = [
+    (name, value) for name, (_, one) in EXPERIMENTS.items() for value in one.values if not value.judged and value.twin
+]
+# Part of a value by which a twin has to change one that is shown and not judged.
+REACH = 0.03
 
 
 def says(check: object) -> str:
@@ -50,9 +55,22 @@ def test_a_check_rejects_its_wrong_twin(name: str, check: catalogue.Value | cata
     assert verdict(check, families(name, check.twin)) is False, check.twin.says
 
 
+@pytest.mark.parametrize(("name", "value"), SHOWN, ids=says)
+def test_a_shown_value_is_not_that_of_its_wrong_twin(name: str, value: catalogue.Value) -> None:
+    assert value.twin is not None
+    shown, wrong = (verdicts.row(value, families(name, twin))["measured"] for twin in (None, value.twin))
+    assert shown is not None
+    assert wrong is not None
+    assert abs(wrong - shown) > REACH * abs(shown), value.twin.says
+
+
+def test_variants_of_the_coverage_have_twins() -> None:
+    assert [row.check for row in covered() if row.status == "variant" and not row.twin] == []
+
+
 def test_committed_curves_are_those_that_checks_need() -> None:
     for name, (_, experiment) in EXPERIMENTS.items():
-        if any(experiment_name == name for experiment_name, _ in CHECKS):
+        if any(experiment_name == name for experiment_name, _ in (*CHECKS, *SHOWN)):
             assert set(measured(name)) == set(measured_curves.picks(experiment)), name
 
 
