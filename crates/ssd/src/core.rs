@@ -64,6 +64,7 @@ pub(crate) const AHEAD: usize = 16;
 
 /// Everything about a drive but time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a drive has or not")]
 pub(crate) struct Core<C> {
     pub(crate) geometry: Geometry,
     pub(crate) page_sectors: Divisor,
@@ -87,6 +88,8 @@ pub(crate) struct Core<C> {
     pub(crate) codewords: Codewords,
     planes: u32,
     pages_per_block: u32,
+    /// As [`Alloc::shares_map`]: asked several times for each page.
+    pub(crate) shares_map: bool,
     pending: Pending,
     /// Where pages of flash hold several mapping units and get their unit when they are written: the tenant and the unit written last.
     filling: Option<(u16, u32)>,
@@ -155,6 +158,7 @@ impl<C: Content> Core<C> {
             ops: Ops::new(follows).packing(geometry.units_per_page),
             page_sectors: Divisor::new(geometry.page_sectors.into()),
             ftl,
+            shares_map: alloc.shares_map(),
             alloc,
             erased: superblocks.as_ref().map_or_else(Erased::default, |own| Erased::new(own, shape)),
             superblocks: superblocks.map(Box::new),

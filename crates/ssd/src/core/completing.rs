@@ -12,7 +12,7 @@ impl<C: Content> Core<C> {
     /// The version of a page that is to be read before the page gets a unit. `None` if there is none, or if the page can only go
     /// to the die of that version: there both are one command, unless the version has to be looked up first.
     pub(crate) fn reads_first(&self, part: &PageSlice) -> Option<PageAt> {
-        if !self.alloc.shares_map() || self.is_given_up(part.lpn) {
+        if !self.shares_map || self.is_given_up(part.lpn) {
             return None;
         }
         let home = self.alloc.locate(part.lpn)?;

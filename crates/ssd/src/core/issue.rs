@@ -151,7 +151,7 @@ impl<C: Content> Core<C> {
     /// that may be on another die.
     #[inline]
     pub(super) fn guarded(&self, op: &FlashOp) -> Option<BlockAt> {
-        if !self.alloc.shares_map() {
+        if !self.shares_map {
             return None;
         }
         match op.effect {

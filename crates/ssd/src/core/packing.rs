@@ -15,7 +15,7 @@ impl<C: Content> Core<C> {
     /// True if pages of flash hold several mapping units, and get their unit when they are written.
     #[inline]
     pub(crate) fn packs_late(&self) -> bool {
-        self.geometry.units_per_page > 1 && self.alloc.shares_map()
+        self.geometry.units_per_page > 1 && self.shares_map
     }
 
     /// The unit that a mapping unit goes to because a page of flash there is being filled by its tenant. One whose rest is on

@@ -85,7 +85,7 @@ impl<C: Content> Core<C> {
     /// True if pages are looked up before they are read ([`Core::look_up`]): an entry may be on another die than its page.
     #[inline]
     pub(crate) fn looks_up_first(&self) -> bool {
-        self.ftl.has_map_on_flash() && self.alloc.shares_map()
+        self.ftl.has_map_on_flash() && self.shares_map
     }
 
     /// Looks a page up in a map on flash that units share, before it is read or completed; with `keep` its next write does not do
@@ -133,7 +133,7 @@ impl<C: Content> Core<C> {
             home = self.lay(now_ns, part.lpn, home, executor)?;
         }
         // Of a map that units share the entry was looked up before.
-        let looks_up = self.ftl.has_map_on_flash() && !self.alloc.shares_map();
+        let looks_up = self.ftl.has_map_on_flash() && !self.shares_map;
         let map = if looks_up { self.translate(now_ns, tag, home, executor)? } else { None };
         let home = home.filter(|_| !self.is_given_up(part.lpn));
         let place = home.and_then(|home| Some(self.at(home.unit, self.ftl.lookup(home)?)));
@@ -312,7 +312,7 @@ impl<C: Content> Core<C> {
     /// same if there is one.
     #[inline]
     fn located_before(&self, lpn: u64, in_part: bool) -> (Option<Home>, Option<Home>) {
-        let elsewhere = self.alloc.shares_map() || in_part && self.superblocks.is_some();
+        let elsewhere = self.shares_map || in_part && self.superblocks.is_some();
         if elsewhere { self.locate_mapped(lpn) } else { (None, None) }
     }
 

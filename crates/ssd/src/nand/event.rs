@@ -235,7 +235,6 @@ impl<P: Probe> Events<P> {
 
     /// The page that was unloading is with the controller.
     fn unloaded(&mut self, number: u32) {
-        self.book(number);
         self.done(number, true);
         self.unload(number);
         self.start(number);
@@ -244,10 +243,6 @@ impl<P: Probe> Events<P> {
     /// The current command is done, and the next one may go.
     #[inline]
     fn finish(&mut self, number: u32) {
-        self.book(number);
-        if self.dies[number as usize].current.is_none() {
-            return;
-        }
         self.done(number, false);
         if self.cache.program {
             self.promote(number);
@@ -260,13 +255,14 @@ impl<P: Probe> Events<P> {
     #[expect(clippy::inline_always, reason = "nearly all commands end in one place")]
     fn done(&mut self, number: u32, unloads: bool) {
         let now = self.now_ns;
-        if self.fences.are_used() {
-            // Taken up last, after the command itself.
-            self.done_by(number, unloads);
-        }
         let die = &mut self.dies[number as usize];
+        die.book(now, &mut self.usage, self.follows);
         let place = if unloads { &mut die.unloading } else { &mut die.current };
         let Some(active) = place else { return };
+        if self.fences.are_used() {
+            // Taken up last, after the command itself.
+            self.fences.done_by(number, active.queued.handed);
+        }
         let Queued { command, chain, replaces, .. } = &active.queued;
         let (is_awaited, chain, replaces) = (command.tag != NOBODY, *chain, *replaces);
         self.usage.transfer(command);

@@ -357,7 +357,7 @@ impl Dftl {
             state.blocks += u64::from(is_map);
             ops.opened(unit);
         }
-        let next = self.page.move_to(unit, from, frontier, ops);
+        let next = self.page.move_to(unit, (from, key), frontier, ops);
         if is_map {
             self.units[unit as usize].frontier = next;
             self.hold_back(unit);

@@ -85,7 +85,7 @@ impl Dftl {
         {
             let state = &self.page.units[unit as usize];
             let (key, frontier) = (state.owner.get(from.into()), state.host);
-            self.page.units[unit as usize].host = self.page.carry(unit, from, frontier, ops);
+            self.page.units[unit as usize].host = self.page.carry(unit, (from, key), frontier, ops);
             self.note_moved(unit, key);
             moved += 1;
         }

@@ -27,7 +27,8 @@ impl PageFtl {
                 last = Some(*group);
             }
             let frontier = self.open_moved(unit, ops).ok_or_else(|| self.stuck_now(unit))?;
-            self.units[unit as usize].collected = self.relocate(unit, *from, frontier, ops);
+            self.units[unit as usize].collected =
+                self.relocate(unit, self.with_key(unit, *from), frontier, ops);
         }
         self.close_moved(unit, ops);
         ops.read_once(pages);

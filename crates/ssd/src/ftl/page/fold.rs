@@ -166,7 +166,7 @@ impl PageFtl {
         let (mut moved, mut next) = (0, Some(from));
         while let Some(from) = next {
             let frontier = self.units[unit as usize].host;
-            self.units[unit as usize].host = self.carry(unit, from, frontier, ops);
+            self.units[unit as usize].host = self.carry(unit, self.with_key(unit, from), frontier, ops);
             moved += 1;
             next = self.first_valid(unit, block).filter(|_| moved < self.rules.per_page);
             next = next.filter(|from| self.host_group_of(unit, *from) == group);

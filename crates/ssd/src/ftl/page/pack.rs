@@ -120,7 +120,7 @@ impl PageFtl {
     ) -> (Frontier, u32) {
         let per_page = self.rules.per_page;
         if per_page == 1 {
-            return (self.move_to(unit, from, frontier, ops), 1);
+            return (self.move_to(unit, self.with_key(unit, from), frontier, ops), 1);
         }
         if self.units[unit as usize].steps.read == Some(from / per_page) {
             ops.in_ram(from / per_page);
@@ -149,14 +149,14 @@ impl PageFtl {
         ops: &mut Ops,
     ) -> (Frontier, u32, u32) {
         let group = self.group_of_moved(unit, from);
-        let mut frontier = self.move_to(unit, from, frontier, ops);
+        let mut frontier = self.move_to(unit, self.with_key(unit, from), frontier, ops);
         let (mut moved, mut last) = (1, from);
         while moved < self.rules.per_page
             && self.units[unit as usize].steps.victim.is_some()
             && let Some(from) = self.page_to_move(unit)
             && self.group_of_moved(unit, from) == group
         {
-            frontier = self.move_to(unit, from, frontier, ops);
+            frontier = self.move_to(unit, self.with_key(unit, from), frontier, ops);
             (moved, last) = (moved + 1, from);
         }
         (frontier, moved, last)

@@ -217,48 +217,57 @@ impl PageFtl {
         let state = &mut self.units[unit as usize];
         let victim = state.steps.victim?;
         let bits = &state.valid_bits[victim as usize * words..(victim as usize + 1) * words];
-        let searched = if state.steps.searched.0 == victim { state.steps.searched.1 } else { 0 };
-        let rest = (searched..).zip(&bits[searched as usize..]);
-        let Some((word, bits)) = rest.into_iter().find(|(_, bits)| **bits != 0) else {
+        let searched = if state.steps.searched.0 == victim { state.steps.searched.1 as usize } else { 0 };
+        let Some(word) = (searched..words).find(|word| bits[*word] != 0) else {
             state.steps.victim = None;
             state.steps.emptied.push_back(victim);
             return None;
         };
-        state.steps.searched = (victim, word);
-        let page = word * 64 + bits.trailing_zeros();
+        state.steps.searched = (victim, word as u32);
+        let page = word as u32 * 64 + bits[word].trailing_zeros();
         Some(victim * self.rules.pages_per_block.get() as u32 + page)
     }
 
-    /// Moves page `from` of the victim to the next page of a block that is being written, in a collection made step by step.
-    /// Returns the page after that.
+    /// Moves page `from` of the victim, of that key, to the next page of a block that is being written, in a collection made step by
+    /// step. Returns the page after that.
     #[inline]
     pub(in crate::ftl) fn move_to(
         &mut self,
         unit: u32,
-        from: u32,
+        (from, key): (u32, u32),
         frontier: Frontier,
         ops: &mut Ops,
     ) -> Frontier {
-        let after = self.relocate(unit, from, frontier, ops);
-        let victim = self.rules.pages_per_block.split(from.into()).0 as u32;
+        let after = self.relocate(unit, (from, key), frontier, ops);
         let state = &mut self.units[unit as usize];
         state.steps.moved += 1;
-        if state.blocks.valid(victim) == 0 {
+        if let Some(victim) = state.steps.victim
+            && state.blocks.valid(victim) == 0
+        {
             state.steps.victim = None;
             state.steps.emptied.push_back(victim);
         }
         after
     }
 
-    /// Moves valid page `from` to the next page of a block that is being written. Returns the page after that.
+    /// The key of a page that is valid, behind the page: as what moves pages takes it.
     #[inline]
-    pub(super) fn relocate(&mut self, unit: u32, from: u32, frontier: Frontier, ops: &mut Ops) -> Frontier {
-        let after = self.carry(unit, from, frontier, ops);
+    pub(super) fn with_key(&self, unit: u32, from: u32) -> (u32, u32) {
+        (from, self.units[unit as usize].owner.get(from.into()))
+    }
+
+    /// Moves valid page `from`, of that key, to the next page of a block that is being written. Returns the page after that.
+    #[inline]
+    pub(super) fn relocate(
+        &mut self,
+        unit: u32,
+        (from, key): (u32, u32),
+        frontier: Frontier,
+        ops: &mut Ops,
+    ) -> Frontier {
+        let after = self.carry(unit, (from, key), frontier, ops);
         if self.groups.is_some() {
-            let (block, key) = (
-                self.rules.pages_per_block.split(from.into()).0,
-                self.units[unit as usize].owner.get(from.into()),
-            );
+            let block = self.rules.pages_per_block.split(from.into()).0;
             self.moved_out(unit, block as u32, key);
         }
         after
@@ -269,7 +278,7 @@ impl PageFtl {
     pub(in crate::ftl) fn carry(
         &mut self,
         unit: u32,
-        from: u32,
+        (from, key): (u32, u32),
         frontier: Frontier,
         ops: &mut Ops,
     ) -> Frontier {
@@ -280,7 +289,6 @@ impl PageFtl {
         let state = &mut self.units[unit as usize];
         let Frontier { block, next } = frontier;
         let to = block * pages_per_block + next;
-        let key = state.owner.get(from.into());
         state.owner.set(to.into(), key);
         self.maps[map].set(key.into(), to);
         state.valid_bits[victim as usize * words + (page >> 6) as usize] &= !(1 << (page & 63));

@@ -99,16 +99,11 @@ impl Fences {
         self.changed[word] &= self.changed[word] - 1;
         Some(word as u32 * 64 + bit)
     }
-}
 
-impl<P: Probe> Events<P> {
-    /// A die has done the command that unloads, or the current one, perhaps before earlier ones.
+    /// A die has done the command of that number, perhaps before earlier ones.
     #[inline]
-    pub(super) fn done_by(&mut self, die: u32, unloads: bool) {
-        let of_die = &self.dies[die as usize];
-        let active = if unloads { &of_die.unloading } else { &of_die.current };
-        let Some(number) = active.as_ref().map(|active| active.queued.handed) else { return };
-        let Fences { dies, changed, left, under_way, reached, .. } = &mut self.fences;
+    pub(super) fn done_by(&mut self, die: u32, number: u64) {
+        let Fences { dies, changed, left, under_way, reached, .. } = self;
         changed[die as usize / 64] |= 1 << (die % 64);
         let counts = &mut dies[die as usize];
         counts.done += 1;
@@ -137,7 +132,9 @@ impl<P: Probe> Events<P> {
             reached.push(tag);
         }
     }
+}
 
+impl<P: Probe> Events<P> {
     /// Hands `tag` out once all commands are done that the dies have now.
     pub(super) fn put_fence(&mut self, dies: impl Iterator<Item = u32>, tag: u32) {
         let mut busy = 0;

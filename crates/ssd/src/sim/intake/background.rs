@@ -247,7 +247,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
 
     /// Pages of a unit that wait in the write buffer; all that may go to it where a page has no unit before it is written.
     pub(super) fn dirty_pages(&self, unit: u32) -> u32 {
-        if self.core.alloc.shares_map() {
+        if self.core.shares_map {
             return self.waiting_late(unit);
         }
         self.buffer.as_ref().map_or(0, |buffer| buffer.waiting(unit))

@@ -204,7 +204,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// The same of entries before a number.
     pub(super) fn pump_before(&mut self, limit: u64, partial: bool) -> Result<(), RunError> {
         let now = self.array.now_ns();
-        let exclusive = !self.core.alloc.shares_map() && self.programs.is_empty();
+        let exclusive = !self.core.shares_map && self.programs.is_empty();
         let per_page = self.core.geometry.units_per_page;
         loop {
             let Some(buffer) = &self.buffer else { return Ok(()) };
@@ -249,7 +249,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             let left = self.core.codewords.left_by_mask(&entry.mask);
             let part = entry.whole(page_sectors);
             let (stage, request) = (Stage::Buffer(slot), entry.request);
-            let shares = self.core.alloc.shares_map();
+            let shares = self.core.shares_map;
             match if shares { self.take_turn(Owner::Entry(slot), part, left)? } else { None } {
                 None | Some(Turn::Bound) => {}
                 Some(Turn::Waits) => return Ok(sent > 1),

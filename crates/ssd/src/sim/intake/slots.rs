@@ -154,13 +154,15 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     /// A command of a request is done.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the other callers are seldom there")]
-    pub(super) fn end_command(&mut self, tag: u32, parts: Option<Parts>) {
+    pub(super) fn end_command(&mut self, tag: u32, mut parts: Option<Parts>) {
         let now = self.array.now_ns();
-        let parts = if self.stations.waits_for_clock() { self.end_of_read(tag, parts) } else { parts };
-        if let Some(parts) = parts {
+        if self.stations.waits_for_clock() {
+            parts = self.end_of_read(tag, parts);
+        }
+        if let Some(parts) = &parts {
             let last = self.slots.last_mut(tag);
-            if !last.is_set || now > last.end_ns || now == last.end_ns && parts > last.parts {
-                last.set(now, &parts);
+            if !last.is_set || now > last.end_ns || now == last.end_ns && *parts > last.parts {
+                last.set(now, parts);
             }
         }
         self.settle(tag, 1);

@@ -192,7 +192,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[expect(clippy::inline_always, reason = "part of the loop over requests")]
     pub(super) fn bind(&mut self, tag: u32, part: PageSlice) -> Result<Turn, RunError> {
         let left = self.core.codewords.left_by(part.first, part.end);
-        if self.core.alloc.shares_map()
+        if self.core.shares_map
             && let Some(turn) = self.take_turn(Owner::Request(tag), part, left)?
         {
             return Ok(turn);
@@ -203,7 +203,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
             self.core.flush(now, &mut self.array);
         }
         let bound = self.core.write(now, tag, part, left, Stage::Direct, &mut self.array)?;
-        if self.core.alloc.shares_map() && !packs_late {
+        if self.core.shares_map && !packs_late {
             // This page must be there when the next one looks for an idle die.
             self.core.flush(now, &mut self.array);
         }
@@ -214,7 +214,7 @@ impl<A: TimePath, C: Content> Intake<A, C> {
     #[inline]
     pub(super) fn waits_for_die(&self) -> bool {
         let waits = !self.unbound.is_empty() || !self.completing.is_empty() || self.buffer.is_some();
-        self.core.alloc.shares_map() && (waits || self.core.looks_up_first())
+        self.core.shares_map && (waits || self.core.looks_up_first())
     }
 
     /// Asks the pages that wait, in turn, as long as it is worth it.

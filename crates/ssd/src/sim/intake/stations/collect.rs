@@ -1,5 +1,7 @@
 //! Collections of managed channels: those that a station makes on its own, and those that others take part in.
 
+use std::mem::replace;
+
 use super::{Kind, Together};
 use crate::content::Content;
 use crate::error::RunError;
@@ -300,16 +302,14 @@ impl<A: TimePath, C: Content> Intake<A, C> {
         let cause = if action == Action::Erase { Cause::Erase } else { Cause::Gc };
         let mut is_charged = false;
         for station in self.stations.numbers() {
-            if self.stations.is_busy(station) || !self.takes_part(station) {
-                continue;
-            }
+            let at = station as usize;
             let Some(together) = &mut self.stations.together else { return Ok(()) };
-            let initiator = together.task.unit;
-            if std::mem::replace(&mut together.begun[station as usize], true) {
+            if self.stations.all[at].busy || !together.held[at] || replace(&mut together.begun[at], true) {
                 continue;
             }
+            let initiator = together.task.unit;
             // Nothing leaves the buffer meanwhile: all are charged to the same tenant.
-            if !std::mem::replace(&mut is_charged, true) {
+            if !replace(&mut is_charged, true) {
                 self.charge(initiator);
             }
             let begins = self.follow_of_station(station, action)?;

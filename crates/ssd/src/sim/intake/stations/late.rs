@@ -26,7 +26,7 @@ impl Stations {
 impl<A: TimePath, C: Content> Intake<A, C> {
     /// True if pages get their unit when they are written.
     pub(super) fn binds_late(&self) -> bool {
-        self.core.alloc.shares_map()
+        self.core.shares_map
     }
 
     /// True if a page of a tenant may go to a unit, room there or not.

@@ -54,6 +54,8 @@ impl Tag {
     #[inline]
     pub(in crate::sim::intake) fn of(tag: u32) -> Self {
         match tag {
+            // First, because most are.
+            ..LOOK_UP_TAG => Tag::Request(tag),
             ENTRY_TAG.. => Tag::Entry(tag - ENTRY_TAG),
             STATION_TAG.. => Tag::Station(tag - STATION_TAG),
             PAGE_TAG.. => Tag::Page(tag - PAGE_TAG),
@@ -64,7 +66,6 @@ impl Tag {
             INTERFACE_TAG.. => Tag::Interface(tag - INTERFACE_TAG),
             COMPLETING_TAG.. => Tag::Completing(tag - COMPLETING_TAG),
             LOOK_UP_TAG.. => Tag::LookUp(tag - LOOK_UP_TAG),
-            _ => Tag::Request(tag),
         }
     }
 }
