@@ -28,6 +28,8 @@ class Reads:
     rate: float
     """Short reads a second at the depth of the tests."""
     tests: list[Test]
+    parallelism: float = 1.0
+    """Reads at the depth of the tests in the time of one: dies that work at the same time, at least."""
 
 
 def reads(bench: Bench, high: float) -> Reads:
@@ -40,7 +42,7 @@ def reads(bench: Bench, high: float) -> Reads:
         _, took = bench.read(0, high, 16 * _READS if depth > 1 else 4 * _READS, depth)
         rates[depth] = (16 if depth > 1 else 4) * _READS / max(took, 1) * 1e9
     tests.append(measured("parallelism-read", _near(rates[DEPTH] / rates[1])))
-    return Reads(flash, rates[DEPTH], tests)
+    return Reads(flash, rates[DEPTH], tests, rates[DEPTH] / rates[1])
 
 
 def write_parallelism(bench: Bench, high: float) -> Test:
