@@ -153,8 +153,9 @@ class Drive:
         while self.log_pages > self.set["log"] * self.units:
             oldest, pages = self.logged.popitem(last=False)
             self.log_pages -= len(pages)
-            # All pages of a block in order are the block.
-            copies += 0 if pages == list(range(oldest * self.per, (oldest + 1) * self.per)) else self.per
+            # All pages of a block in order are the block; else it is copied, and two blocks are erased.
+            if pages != list(range(oldest * self.per, (oldest + 1) * self.per)):
+                copies += self.per + round(2 * self.erase / (self.program + self.sense))
         return copies
 
     def _look_up(self, unit: int) -> int:

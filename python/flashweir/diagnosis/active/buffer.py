@@ -73,9 +73,9 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
             size, filled = _bursts(drive, volume)
             if (filled and size.value <= _ENOUGH * volume) or volume >= high / 8:
                 break
-        if not filled:
-            volume = min(high / 2, _LARGEST)
-            size, filled = _bursts(drive, volume, _FEW)
+        larger = min(high / 2, _LARGEST)
+        if not filled and larger > volume and (found := _bursts(drive, larger, _FEW))[1]:
+            volume, (size, filled) = larger, found
     # Behind the bursts, as writes over data run into merges on some drives.
     once = at_once.in_order(bench, max(high, bench.size - at_once.VOLUME * bench.small), bench.size, flash.value)
     # The next write was not taken in, and the last one may have been in the place of a write that left.
@@ -100,10 +100,10 @@ def _bursts(drive: _Drive, volume: float, repeats: int = _REPEATS) -> tuple[Span
     """Bytes absorbed by bursts of so many bytes, and if they filled the buffer."""
     bursts = []
     for _ in range(repeats):
-        bursts.append(_burst(drive, volume, drive.free))
-        drive.free += volume
         if drive.free + volume > drive.bench.size:
             drive.free = drive.high
+        bursts.append(_burst(drive, volume, drive.free))
+        drive.free += volume
     sizes = np.sort([taken for taken, _ in bursts])
     filled = sum(full for _, full in bursts) > repeats // 2
     if filled and np.median(sizes) < _ENOUGH * volume and not _fills(drive, volume):

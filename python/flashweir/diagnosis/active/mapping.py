@@ -14,8 +14,8 @@ _LONG = 128 * KIB
 _BAD, _GOOD = 0.75, 0.85
 # Where reads miss the map cache, translation pages take spare, too, and each copied page changes them: less is enough.
 _MISSES = 0.97
-# Share of a drive after which the pass that fills it is behind any SLC cache.
-_LATE = 0.6
+# Shares of a drive between which the pass that fills it is behind any SLC cache, and has not used up any reserve.
+_BEHIND, _AHEAD = 0.45, 0.7
 # Share of the drive that is written at random before its rate counts.
 _SOON = 0.02
 # Reads of discarded addresses are faster than those of data by this, where discards have an effect.
@@ -23,6 +23,7 @@ _NOTHING, _READS = 0.8, 64
 
 MERGED = "of the throughput of writes in order, though they leave whole blocks free: whole blocks are merged"
 COARSE = "smaller random writes rewrite all of it"
+EITHER = "whole blocks are merged, or a unit as large is rewritten, and writes in order copy nothing"
 MERGED_TOO = "of that of streams in order: whole blocks are merged"
 
 
@@ -58,7 +59,7 @@ class Mapping:
     rewrite: Test
     """Throughput of rewriting all in order against a fresh drive."""
     copies: Test
-    """Throughput of rewriting all in order against the end of a pass that fills a discarded drive."""
+    """Throughput of rewriting all in order against the middle of a pass that fills a discarded drive."""
     verdict: Verdict
     reason: str
     tests: list[Test]
@@ -70,19 +71,20 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     # Blocks that were never written need no erase: all of the drive is written once before anything is compared.
     bench.discard()
     bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
-    frees = _frees(bench, found)
+    nothing = _nothing(bench)
+    frees = nothing < _NOTHING * found.flash_ns.value
     gaps = strided(bench, found, range_of(bench), buffer_bytes, free=frees)
     ordered, wide = _half_at_random(bench, half, min(buffer_bytes, bench.size / 64), gaps.length)
     long, again, rewrite, copies = _rewrite(bench)
     # Reads would wait for what was written.
     bench.rest()
-    cached, misses = map_cache(bench, bench.size)
+    cached, misses = map_cache(bench, bench.size, found.flash_ns.value - nothing if frees else None)
     judge = judged("mapping", ratio(ordered, wide), _BAD, _GOOD)
     clean = min((wide, gaps.per_byte[gaps.length]), key=lambda span: span.value)
     # Writes in order are slow as well behind a full SLC cache: no collection makes others slower then.
     slow = max(clean, again, key=lambda span: span.value)
     free = judged("collection-half", ratio(slow, wide), _BAD, _GOOD)
-    seen = _Seen(judge, misses, gaps, rewrite, frees=frees and bench.discards)
+    seen = _Seen(judge, misses, gaps, rewrite, copies, frees=frees and bench.discards)
     streams = _confirmed(bench, seen.page) if seen.contradict() else None
     verdict, reason = _verdict(bench, seen, streams)
     sized = [measured(f"mapping-{size // KIB}k", gaps.ratios[size]) for size in sorted(gaps.ratios)]
@@ -117,6 +119,7 @@ class _Seen:
     misses: Test
     gaps: Strided
     rewrite: Test
+    copies: Test
     frees: bool
     """True if discards have an effect."""
 
@@ -160,6 +163,14 @@ class _Seen:
         """If writes of a page are as slow as rewriting such a unit makes them, or the unit before."""
         return self.over.ratio * (self.gaps.unit or 0) <= 2 * AS_FAST * self.page
 
+    def either(self) -> bool:
+        """If the map is bad, though it is not known if it merges blocks or has a large unit.
+
+        Gaps and random writes are slow, and victims are not: these would copy in order as well.
+        """
+        slow = self.bad and self.over.high <= AS_FAST and self.judge.verdict == "bad"
+        return slow and self.frees and self.copies.verdict == "good"
+
     def apart(self) -> bool:
         """If merges show without discards: writes in order keep their rate, as no victims are poor, and others do not.
 
@@ -196,11 +207,11 @@ def _confirmed(bench: Bench, length: int) -> Test:
     return test
 
 
-def _frees(bench: Bench, found: Reads) -> bool:
-    """If discards have an effect, as far as reads of discarded addresses are faster."""
+def _nothing(bench: Bench) -> float:
+    """Latency of reads of discarded addresses, ns: less than of others where discards have an effect."""
     bench.discard()
     nothing, _ = bench.read(0, bench.size, _READS)
-    return span_of(nothing).value < _NOTHING * found.flash_ns.value
+    return span_of(nothing).value
 
 
 def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tuple[Span, Span]:
@@ -215,15 +226,15 @@ def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tupl
 def _rewrite(bench: Bench) -> tuple[Span, Span, Test, Test]:
     """Fills the drive in order twice. The first parts need no collection, even if discarded blocks are not erased.
 
-    The end of the first pass is behind any SLC cache, also one that shrinks as the drive fills, and has no block to
-    collect. If the second pass is slower than that, it copies, though each block that it overwrites is free in whole.
+    The middle of the first pass is behind any SLC cache, and has free blocks. If the second pass is slower than that,
+    it copies, though all of each block that it overwrites is free.
     """
     bench.discard()
     course = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
     again = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 2)
     fresh = course.per_byte(bench.size / 32)
     quick = span_of(np.sort(fresh)[: max(3, len(fresh) // 4)])
-    slow, late = mean_of(again), mean_of(course.per_byte(bench.size * _LATE))
+    slow, late = mean_of(again), mean_of(course.per_byte(bench.size * _BEHIND, bench.size * _AHEAD))
     rewrite = judged("rewrite-in-order", ratio(quick, slow), _BAD, _GOOD)
     return quick, slow, rewrite, judged("copies-in-order", ratio(late, slow), _BAD, _GOOD)
 
@@ -261,6 +272,7 @@ def _verdict(bench: Bench, seen: _Seen, streams: Test | None) -> tuple[Verdict, 
             "bad",
             f"{share} {of_order}, but in several streams at once {streams.ratio if streams else 0:.2f} {MERGED_TOO}",
         ),
+        (said == "bad" and seen.either(), "bad", f"{share}, and {random}: {EITHER}"),
         (seen.bad or said == "uncertain", "uncertain", f"{share} {of_order}{again}, and {random}: the tests differ"),
         (
             seen.misses.verdict == "bad" and judge.ratio < _MISSES,
