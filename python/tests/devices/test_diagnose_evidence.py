@@ -10,7 +10,7 @@ import flashweir as api
 from flashweir.diagnosis.active import at_once, greedy
 from flashweir.diagnosis.active.locality import _runs
 from flashweir.diagnosis.active.ratios import Span
-from flashweir.diagnosis.active.reads import Reads
+from flashweir.diagnosis.active.reads import Reads, map_cache
 from flashweir.diagnosis.active.session import Bench, opened
 from flashweir.diagnosis.active.stalls import tail_of
 from flashweir.diagnosis.active.strided import range_of, strided
@@ -81,6 +81,22 @@ def test_a_unit_of_16_kib_is_a_page_if_one_read_has_all_of_it(page: str, expecte
         bench.pour(bench.in_order(0, bench.size, 128 * KIB), bench.size, 128 * KIB)
         found = strided(bench, READS, range_of(bench), 256 * KIB, free=True)
     assert (found.unit, found.page) == (16 * KIB, expected * KIB)
+
+
+def test_a_miss_behind_a_slow_link_is_seen_against_the_read_of_flash() -> None:
+    class Slow:
+        """Reads of 180 us, 60 of them flash's; over all of the drive half of them miss a map cache."""
+
+        small = 4 * KIB
+
+        def read(self, low: float, high: float, count: int) -> tuple[Any, float]:
+            return np.where((np.arange(count) % 2 == 0) & (high - low > 1 << 20), 240e3, 180e3), 1.0
+
+    bench: Any = Slow()
+    assert map_cache(bench, 64 << 20, 60e3)[1].verdict == "bad"
+    assert map_cache(bench, 64 << 20)[1].verdict == "good"
+    # A cache of data, or jitter, adds less than half of what flash takes.
+    assert map_cache(bench, 64 << 20, 120e3)[1].verdict == "good"
 
 
 def test_a_run_writes_each_unit_once() -> None:
