@@ -69,7 +69,8 @@ class Drive:
         self.open = 0
         self.full: OrderedDict[int, None] = OrderedDict()
         self.low = 2 if self.fault != "early" else max(3, int(count * self.set["early"]))
-        self.logged: OrderedDict[int, set[int]] = OrderedDict()
+        # Pages of each logged block in the order of their writes; an overwritten or discarded one keeps its place.
+        self.logged: OrderedDict[int, list[int]] = OrderedDict()
         self.log_pages = 0
         self.written: set[int] = set()
         self.cache: OrderedDict[int, None] = OrderedDict()
@@ -146,13 +147,15 @@ class Drive:
                 self.written.add(unit)
                 return 0
             self.written.add(unit)
-        self.logged.setdefault(block, set()).add(unit)
+        self.logged.setdefault(block, []).append(unit)
         self.log_pages += 1
         copies = 0
         while self.log_pages > self.set["log"] * self.units:
-            _, pages = self.logged.popitem(last=False)
+            oldest, pages = self.logged.popitem(last=False)
             self.log_pages -= len(pages)
-            copies += 0 if len(pages) == self.per else self.per
+            # All pages of a block in order are the block; else it is copied, and two blocks are erased.
+            if pages != list(range(oldest * self.per, (oldest + 1) * self.per)):
+                copies += self.per + round(2 * self.erase / (self.program + self.sense))
         return copies
 
     def _look_up(self, unit: int) -> int:
@@ -174,6 +177,8 @@ class Drive:
             joined = self.slots and partial and unit == self.last_unit
             self.last_unit = unit
             if joined:
+                # Data that joins a unit in the buffer waits until the unit has entered.
+                end = max(end, self.entered)
                 continue
             copies = self._map(unit)
             if copies:
@@ -222,9 +227,10 @@ class Drive:
                 self.where[unit] = _NONE
             self.written.discard(unit)
             block = self.logged.get(unit // self.per)
-            if block is not None and unit in block:
-                block.discard(unit)
-                self.log_pages -= 1
+            if block is not None:
+                block[:] = [_NONE if page == unit else page for page in block]
+                if not any(page != _NONE for page in block):
+                    self.log_pages -= len(self.logged.pop(unit // self.per))
         if self.fault == "fullest":
             # Discarded blocks are collected like others.
             return

@@ -279,9 +279,18 @@ def test_drives_are_drawn_by_seed_and_number() -> None:
     assert meant == dict.fromkeys(drives.SYMPTOMS, 40)
 
 
+def test_a_divisor_makes_blocks_and_capacities_smaller() -> None:
+    for number in range(6):
+        whole, quarter = drives.draw(5, number), drives.draw(5, number, 4)
+        Parameters.read(quarter)
+        assert 256 <= int(whole["capacity_mib"]) <= 512
+        assert 64 <= int(quarter["capacity_mib"]) <= 128
+        assert int(quarter["buffer_kib"]) <= 16384
+
+
 def test_a_drawn_drive_is_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(drives, "draw", lambda _seed, _number: {**SMALL, "buffer_kib": "64", "collect": "paced"})
+    monkeypatch.setattr(drives, "draw", lambda *_: {**SMALL, "buffer_kib": "64", "collect": "paced"})
     found = drives.drive(1, 1)
     assert json.loads(json.dumps(found)) == found
     assert found["labels"] == {"mapping": False, "collection": False, "buffer": True}

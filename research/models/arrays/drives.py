@@ -2,6 +2,7 @@
 
 In each 15 drives, 4 are meant to be ill in each symptom; the labels are those of truth.py, never the intention. A
 drive depends on the seed and on its number only. `borderline` names symptoms whose label hangs on little.
+`--divisor 4` makes blocks and capacities a quarter, so that a diagnosis takes seconds.
 """
 
 import argparse
@@ -22,6 +23,7 @@ ROUND, ILL = 15, 4
 STRIPES = 256
 MAX_LANES = 16
 STRIPE_KIB = range(1024, 2049)
+MAX_BUFFER_KIB = 65536
 
 Settings = dict[str, str]
 
@@ -55,11 +57,11 @@ def intended(seed: int, number: int) -> dict[str, bool]:
     return {symptom: bool(in_round.permutation(ROUND)[number % ROUND] < ILL) for symptom in SYMPTOMS}
 
 
-def draw(seed: int, number: int) -> Settings:
-    """Settings of a drive."""
+def draw(seed: int, number: int, divisor: int = 1) -> Settings:
+    """Settings of a drive whose blocks and capacity are smaller by `divisor`, a power of two up to 8."""
     ill = intended(seed, number)
     d = Draw(seed, number)
-    settings = _buffer(d, ill["buffer"]) | _layout(d)
+    settings = _buffer(d, ill["buffer"], divisor) | _layout(d, divisor)
     settings |= _mapping(d, ill, settings)
     # Collection is ill by its victims, and healthy with fifo as well; bad victims with much spare are still bad.
     bad = ill["collection"]
@@ -71,21 +73,21 @@ def draw(seed: int, number: int) -> Settings:
     return settings
 
 
-def _buffer(d: Draw, ill: bool) -> Settings:
+def _buffer(d: Draw, ill: bool, divisor: int) -> Settings:
     destage = d.one("eager", "eager", "full", "idle")
     small = 1024 if destage == "full" else 256
-    sizes = [size for size in (256, 512, 1024, 2048, 4096, 16384, 65536) if size >= small]
+    sizes = [size for size in (256, 512, 1024, 2048, 4096, 16384, 65536) if small <= size <= MAX_BUFFER_KIB // divisor]
     size = d.one(0, 0, 16, 32, 64) if ill else d.one(*sizes)
     return {"buffer_kib": size, "destage": destage, "flush_waits": d.one("true", "true", "false")}
 
 
-def _layout(d: Draw) -> Settings:
+def _layout(d: Draw, divisor: int) -> Settings:
     """Geometry: 256 stripes, of a size that makes a small capacity."""
     channels = int(d.one(1, 1, 2, 2, 4, 4, 8, 16))
     dies = int(d.one(*(count for count in (1, 2, 3, 4, 8, 16) if channels * count <= MAX_LANES)))
     page = int(d.one(4, 8, 16))
     row = channels * dies * page  # KiB
-    sizes = [pages for pages in (8, 16, 32, 64, 128, 256) if row * pages in STRIPE_KIB]
+    sizes = [pages // divisor for pages in (8, 16, 32, 64, 128, 256) if row * pages in STRIPE_KIB]
     pages = int(d.one(*sizes))
     return {
         "channels": str(channels),
@@ -148,9 +150,9 @@ def target(settings: Settings) -> str:
     return ",".join([TARGET, *(f"{key}={value}" for key, value in settings.items())])
 
 
-def drive(seed: int, number: int) -> dict[str, object]:
+def drive(seed: int, number: int, divisor: int = 1) -> dict[str, object]:
     """One drive with its labels."""
-    settings = draw(seed, number)
+    settings = draw(seed, number, divisor)
     Parameters.read(settings)
     truth = label(settings)
     return {
@@ -163,13 +165,14 @@ def drive(seed: int, number: int) -> dict[str, object]:
     }
 
 
-def drives(seed: int, count: int, workers: int = 1) -> Iterator[dict[str, object]]:
+def drives(seed: int, count: int, workers: int = 1, divisor: int = 1) -> Iterator[dict[str, object]]:
     """Drives in the order of their numbers."""
+    one = partial(drive, seed, divisor=divisor)
     if workers == 1:
-        yield from (drive(seed, number) for number in range(count))
+        yield from map(one, range(count))
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(partial(drive, seed), range(count))
+        yield from pool.map(one, range(count))
 
 
 def main() -> None:
@@ -178,9 +181,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=160)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--divisor", type=int, choices=(1, 2, 4, 8), default=1, help="of blocks and capacities")
     options = parser.parse_args()
     ill = dict.fromkeys(SYMPTOMS, 0)
-    for found in drives(options.seed, options.count, options.workers):
+    for found in drives(options.seed, options.count, options.workers, options.divisor):
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
         labels = found["labels"]

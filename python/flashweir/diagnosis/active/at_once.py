@@ -2,6 +2,9 @@
 
 A buffer acknowledges them one after the other as fast as the link brings them. Once it is full nothing ends until a
 program does: a gap. Programs that end before the buffer is full make room, and there is no gap, as no write waited.
+
+An erase, a merge or a collection stalls the drive as well, but where a block ends, whatever the buffer holds. Bursts
+begin at random places of a block, so that stalls come after any number of writes, and a full buffer after the same.
 """
 
 from dataclasses import dataclass
@@ -12,11 +15,17 @@ import numpy as np
 from flashweir.diagnosis.active.session import WRITE, Bench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 COUNT = 64
 """Writes at once; twice as many as the least good buffer takes, since jitter makes gaps between the last ones."""
-_REPEATS = 9
+_REPEATS = 12
+VOLUME = 2 * COUNT * _REPEATS
+"""Writes of all bursts and before them, at most."""
+# Of the bursts: those that met a stall before this share of the others had a gap are not the buffer's.
+_STALLED = 0.25
 # Writes that show the pace of the link, and how many times their pace a gap is at least.
 _FIRST, _GAP = 4, 3.0
 # A wait for flash takes at least this share of a read.
@@ -33,14 +42,24 @@ class AtOnce:
     high: int
 
 
-def in_order(bench: Bench, high: float, flash_ns: float) -> AtOnce:
-    """Short writes in order after a flush and a pause."""
+def in_order(bench: Bench, low: float, high: float, flash_ns: float) -> AtOnce:
+    """Short writes in order from `low` to `high` and again, each burst after a flush and a pause."""
     bursts = []
-    for at in range(_REPEATS):
+    at = int(low)
+    for _ in range(_REPEATS):
+        before = int(bench.random.integers(0, COUNT))
+        if at + (before + COUNT) * bench.small > high:
+            at = int(low)
+        if before:
+            bench.call(WRITE, _from(bench, at)(0, before), bench.small, COUNT)
         bench.rest()
-        low = at * COUNT * bench.small % int(high)
-        bursts.append(_burst(bench, bench.in_order(low, low + COUNT * bench.small, bench.small)(0, COUNT)))
+        bursts.append(_burst(bench, _from(bench, at + before * bench.small)(0, COUNT)))
+        at += (before + COUNT) * bench.small
     return _gaps(np.array(bursts), flash_ns)
+
+
+def _from(bench: Bench, low: int) -> "Callable[[int, int], NDArray[np.uint64]]":
+    return bench.in_order(low, low + COUNT * bench.small, bench.small)
 
 
 def _burst(bench: Bench, places: "NDArray[np.uint64]") -> "NDArray[np.float64]":
@@ -50,7 +69,8 @@ def _burst(bench: Bench, places: "NDArray[np.uint64]") -> "NDArray[np.float64]":
 
 
 def _gaps(ends: "NDArray[np.float64]", flash_ns: float) -> AtOnce:
-    taken = first_gap(np.median(ends, axis=0), flash_ns)
+    """The gap of all but the slowest bursts. Jitter moves ends of single writes; a quantile of all is steady."""
+    taken = first_gap(np.quantile(ends, _STALLED, axis=0), flash_ns)
     each = np.sort([first_gap(one, flash_ns) for one in ends])
     return AtOnce(taken, int(min(each[1], taken)), int(max(each[-2], taken)))
 

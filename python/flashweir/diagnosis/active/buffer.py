@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # The truth of the symptom: a buffer that takes fewer bytes is bad.
 BAD_BYTES = 128 * KIB
 _REPEATS = 5
+# Bursts that fill no buffer are followed by larger ones, as far as there are addresses without data, and this many.
+_FEW, _LARGEST = 2, 128 * MIB
 # Bytes of a burst: as few as show a bad buffer, then more until the buffer is at most a quarter of the burst.
 _BURSTS = (1 * MIB, 4 * MIB, 16 * MIB, 64 * MIB)
 _ENOUGH = 0.25
@@ -71,13 +73,22 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
             size, filled = _bursts(drive, volume)
             if (filled and size.value <= _ENOUGH * volume) or volume >= high / 8:
                 break
-    once = at_once.in_order(bench, high, flash.value)
+        larger = min(high / 2, _LARGEST)
+        if not filled and larger > volume and (found := _bursts(drive, larger, _FEW))[1]:
+            volume, (size, filled) = larger, found
+    # Behind the bursts, as writes over data run into merges on some drives.
+    once = at_once.in_order(bench, max(high, bench.size - at_once.VOLUME * bench.small), bench.size, flash.value)
     # The next write was not taken in, and the last one may have been in the place of a write that left.
-    counts = (once.taken, max(once.low - 1, 0), once.high + 1)
+    counts: tuple[float, float, float] = (once.taken, max(once.low - 1, 0), once.high + 1)
     if once.taken < at_once.COUNT:
         # Fewer than a burst of longer requests resolves.
         size, filled = Span(*(float(count * bench.small) for count in counts)), True
-    size = size if filled else size.at_least(float(once.taken * bench.small))
+    elif filled and quick.value >= 1 and size.low > 0 and size.high < BAD_BYTES:
+        # Flash keeps up with the link at this length of writes, so that none waits; at the longer one it does not.
+        counts = (size.value / bench.small, size.low / bench.small, size.high / bench.small)
+    if counts[0] == once.taken and quick.value >= 1:
+        least = float(once.taken * bench.small)
+        size = Span(max(size.value, least), max(size.low, least), max(size.high, least + _LENGTH))
     waits, program = _flushes(bench, flash)
     empties = _empties(drive, volume, size.value) if filled and quick.value >= 1 else None
     value, least, most = (count * bench.small / BAD_BYTES for count in counts)
@@ -85,20 +96,21 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
     return Buffer(size, not filled, empties, waits, program, test, _reason(size, quick, filled))
 
 
-def _bursts(drive: _Drive, volume: float) -> tuple[Span, bool]:
+def _bursts(drive: _Drive, volume: float, repeats: int = _REPEATS) -> tuple[Span, bool]:
     """Bytes absorbed by bursts of so many bytes, and if they filled the buffer."""
     bursts = []
-    for _ in range(_REPEATS):
-        bursts.append(_burst(drive, volume, drive.free))
-        drive.free += volume
+    for _ in range(repeats):
         if drive.free + volume > drive.bench.size:
             drive.free = drive.high
+        bursts.append(_burst(drive, volume, drive.free))
+        drive.free += volume
     sizes = np.sort([taken for taken, _ in bursts])
-    filled = sum(full for _, full in bursts) > _REPEATS // 2
-    if filled and sizes[_REPEATS // 2] < _ENOUGH * volume and not _fills(drive, volume):
+    filled = sum(full for _, full in bursts) > repeats // 2
+    if filled and np.median(sizes) < _ENOUGH * volume and not _fills(drive, volume):
         return Span(volume, volume, drive.bench.size), False
+    inner = sizes[1:-1] if repeats > _FEW else sizes
     # A request more or less.
-    low, high = max(0.0, sizes[1] - _LENGTH / 2), sizes[-2] + 1.5 * _LENGTH if filled else drive.bench.size
+    low, high = max(0.0, inner[0] - _LENGTH / 2), inner[-1] + 1.5 * _LENGTH if filled else drive.bench.size
     return Span(float(np.median(sizes)), float(low), float(high)), filled
 
 

@@ -11,7 +11,7 @@ from flashweir.diagnosis.active.mapping import Mapping
 from flashweir.diagnosis.active.ratios import Span, Test, Verdict, judged, mean_of, measured, ratio
 from flashweir.diagnosis.active.reads import Reads, read_under_write
 from flashweir.diagnosis.active.session import KIB, Bench, Course
-from flashweir.diagnosis.active.stalls import CLIFF, cliff_of, latencies_of, stalls
+from flashweir.diagnosis.active.stalls import latencies_of, stalls, tail_of
 
 # Collection began: writes take this many times as long. The first victims hold 1 / (1 - e^-spare) pages for each that
 # they free, over 2 even at twice the spare of any drive.
@@ -26,13 +26,13 @@ _LONG = 128 * KIB
 _COPY = Span(1.15, 1.0, 1.4)
 # Greedy at the same spare saves a fifth of the time where this ratio, its time over the measured one, is 0.8.
 _BAD, _GOOD = 0.75, 0.85
-# Share of the extra time, less that of greedy, that remains when only a hot range of a drive in order is written:
-# greedy leaves full blocks alone (0), a policy that does not look at valid pages moves them, too (1 and more).
+# Share of the extra time that remains when only a hot range of a drive in order is written: greedy leaves full blocks
+# alone (0), a policy that does not look at valid pages moves them, too (1 and more).
 _STAYS, _FALLS = 0.6, 0.3
+# The closed forms of both are at least this far apart, or the range says nothing.
+_APART = 0.25
 # Hot ranges are this many times the buffer, which joins rewrites, and at most this share of the drive.
 _BUFFERS, _WIDEST = 6, 0.5
-# Little spare.
-_LITTLE = 0.05
 # A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
 _IGNORED = 0.75
 _COPIES = 1.2
@@ -74,7 +74,7 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     length, held = mapped.length, buffered.size.value
     first = bench.pour(bench.at_random(0, bench.size, length), bench.size * _FIRST, length)
     steady, counted = _steady(bench, length, first)
-    runs = locality(bench) if mapped.misses else []
+    runs = locality(bench, length) if mapped.misses else []
     under, _ = read_under_write(bench, "read-under-collection", bench.size, found.flash_ns)
     stall_us, share = stalls(bench, mapped.clean)
     latencies = latencies_of(bench)
@@ -89,39 +89,40 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
         amplification, slower, _Units(length, found, buffered.program_ns), in_order=in_order
     )
     # Any block is collected, unless nothing is copied: then writes in order are slow for another reason.
-    poor = mapped.rewrite.verdict == "bad" and amplification.value > _COPIES
-    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, held)
+    slow = mapped.rewrite if in_order else mapped.copies
+    poor = slow.verdict == "bad" and amplification.value > _COPIES
+    spare = _spare_of_any(amplification) if poor else _spare(bench, first, before, buffered.size)
     tests = [measured("steady-random", ratio(before, steady)), under, *runs]
     if in_order and counted is None and said is not None:
         said = _against_order(said, steady, mapped, copy)
     if mapped.merges:
         return Collection(None, said, stall_us, share, "unknown", MERGES_TOO, tests, ignored, runs, counted is not None)
-    stays, begun = _rewrites_hot(bench, length, (before, slower), spare, held)
+    stays, begun = _rewrites_hot(bench, length, (before, slower), spare, buffered.size)
     if poor and begun is not None:
         # Random writes began on a drive whose spare was used up by rewriting in order.
         spare = begun
     # Writes in order are slow as well if the time in excess of them is less than greedy needs at this spare.
-    hidden = in_order and held < bench.size / 16 and _hides(bench, found, before, amplification)
+    # A buffer of fewer pages than dies leaves some of them idle, and copies in these cost no time.
+    busy = not held or held >= found.parallelism * _PAGE
+    hidden = in_order and busy and held < bench.size / 16 and _hides(bench, found, before, amplification)
     found_spare, spare = spare, _possible(spare, said or amplification, known=not poor)
     ideal = greedy.greedy_span(spare)
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
-    cliff = cliff_of(latencies, amplification.value / ideal.value)
+    tail = tail_of(latencies, small=_BUFFERS * held <= len(latencies[0]) * bench.small)
     against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
-    falls = judged("collection-hot", Span(1 - stays.value, 1 - stays.high, 1 - stays.low), 1 - _STAYS, 1 - _FALLS)
+    fell = Span(0.5, 0.0, 1.0) if stays is None else Span(1 - stays.value, 1 - stays.high, 1 - stays.low)
+    falls = judged("collection-hot", fell, 1 - _STAYS, 1 - _FALLS)
     # Misses of a map cache begin there, too.
     early = not ignored and bench.discards and not mapped.misses and mapped.half.verdict == "bad"
-    # A reserve above the spare: each block is collected before the next writes in order would free all of it.
-    ahead = not ignored and bench.discards and not mapped.misses and mapped.rewrite.verdict == "bad"
-    ahead &= mapped.ahead.verdict == "bad" and amplification.value > _COPIES
-    # None of the spare is used then, so that there seems to be little.
-    ahead = ahead and spare.value < _LITTLE and _copied_in_order(bench, first, mapped, held, amplification)
-    facts = _Facts(against, falls, cliff, spare, amplification, ideal, early, hidden, ahead, found_spare)
+    # No free block was found, or one with valid pages was preferred.
+    copies = not in_order and poor
+    facts = _Facts(against, falls, tail, spare, amplification, ideal, early, hidden, copies, found_spare)
     verdict, reason = _verdict(facts, mapped)
-    if mapped.unsure and not in_order:
+    if mapped.unsure:
         verdict, reason = "unknown", _MERGES_PERHAPS
-    elif verdict != "bad" and (said is None or mapped.unsure):
-        verdict, reason = "unknown", f"{_NO_REFERENCE if said is None else _MERGES_PERHAPS}"
-    tests += [against, falls, cliff]
+    elif verdict != "bad" and said is None:
+        verdict, reason = "unknown", _NO_REFERENCE
+    tests += [against, falls, tail]
     known = said is not None and not mapped.unsure
     return Collection(
         spare if known else None, said, stall_us, share, verdict, reason, tests, ignored, runs, counted is not None
@@ -137,16 +138,6 @@ def _against_order(said: Span, steady: Span, mapped: Mapping, copy: Span) -> Spa
         return None
     most = 1 + max(ratio(steady, mapped.long).high - 1, 0.0) / copy.low
     return Span(said.value, said.low, max(said.high, most))
-
-
-def _copied_in_order(bench: Bench, first: Course, mapped: Mapping, held: float, amplification: Span) -> bool:
-    """If rewriting in order left no free blocks: random writes after it soon take longer.
-
-    If they keep its rate for more than greedy's spare at this amplification, it was slow without copies, as behind an
-    SLC cache that shrinks as the drive fills.
-    """
-    begun = fast_volume(first, mapped.again.value, _BEGUN)
-    return begun is not None and (begun - min(held, begun / 2)) / bench.size <= greedy.spare_of(amplification.low)
 
 
 def _possible(spare: Span, amplification: Span, *, known: bool) -> Span:
@@ -185,7 +176,7 @@ def fast_volume(course: Course, per_byte: float, slower: float) -> float | None:
     return float(course.volume[both[0] + _STEPS // 2]) if len(both) else None
 
 
-def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
+def _spare(bench: Bench, course: Course, before: Span, held: Span) -> Span:
     """Share of the capacity that is written at random before collection begins."""
     grain = 3 * float(course.volume[1])
     begun = fast_volume(course, before.value, _BEGUN)
@@ -194,9 +185,9 @@ def _spare(bench: Bench, course: Course, before: Span, held: float) -> Span:
         return Span(most / bench.size, (most - grain) / bench.size, 2 * most / bench.size)
     late = fast_volume(course, before.value, 1.3 * _BEGUN) or begun
     # Writes that the buffer held when collection began were acknowledged before.
-    held = min(held, begun / 2)
-    begun, late = begun - held, late - held
-    low, high = min(begun, late) - grain, max(begun, late) + grain
+    taken, most = min(held.value, begun / 2), min(held.high, begun)
+    low, high = min(begun, late) - most - grain, max(begun, late) - taken + grain
+    begun -= taken
     return Span(max(begun, grain / 2) / bench.size, max(low, grain / 4) / bench.size, high / bench.size)
 
 
@@ -264,32 +255,37 @@ def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:
 
 
 def _rewrites_hot(
-    bench: Bench, length: int, times: tuple[Span, Span], spare: Span, held: float
-) -> tuple[Span, Span | None]:
+    bench: Bench, length: int, times: tuple[Span, Span], spare: Span, held: Span
+) -> tuple[Span | None, Span | None]:
     """Rewrites a range of a drive in order as large as the spare, or wider if the buffer would hold that.
 
-    Returns the share of the extra time that is left, less that of greedy; and the share of the capacity that was
-    written before collection began, if it began.
+    Returns the share of the extra time that is left: 0 that of greedy, 1 that of first in first out, None if the range
+    is so wide that both leave about the same; and the share of the capacity that was written before collection began,
+    if it began.
     """
     before, slower = times
-    share = min(max(0.03, min(0.25, spare.value), _BUFFERS * held / bench.size), _WIDEST)
+    share = min(max(0.03, min(0.25, spare.value), _BUFFERS * held.value / bench.size), _WIDEST)
     # The spare is used up, then the range is written four times more.
     unused, volume = bench.size * min(spare.high, 0.5), bench.size * min(4 * share, 1.0)
     course = bench.pour(bench.at_random(0, bench.size * share, length), unused + volume, length)
     rest = ratio(mean_of(course.per_byte(unused + volume / 4)), before)
     extra = max(slower.value - 1, 0.05)
-    # Of greedy, by its closed form.
-    expected = min(0.6, (greedy.hot(spare.value, share) - 1) / max(greedy.greedy(spare.value) - 1, 0.05))
-    left = [((one - 1) / extra - expected) / (1 - expected) for one in (rest.value, rest.low, rest.high)]
+    # Of greedy and of first in first out, by their closed forms.
+    least = min(0.6, (greedy.hot(spare.value, share) - 1) / max(greedy.greedy(spare.value) - 1, 0.05))
+    most = (greedy.hot_in_order(spare.value, share) - 1) / max(greedy.in_order(spare.value) - 1, 0.05)
     begun = fast_volume(course, before.value, _BEGUN)
+    if most - least < _APART:
+        return None, None if begun is None else _around(bench, course, begun, held)
+    left = [((one - 1) / extra - least) / (most - least) for one in (rest.value, rest.low, rest.high)]
     return Span(*left), None if begun is None else _around(bench, course, begun, held)
 
 
-def _around(bench: Bench, course: Course, begun: float, held: float) -> Span:
+def _around(bench: Bench, course: Course, begun: float, held: Span) -> Span:
     """Spare as share of the capacity, of a volume after which collection begins."""
     grain = 3 * float(course.volume[1])
-    begun = max(begun - min(held, begun / 2), grain / 2)
-    return Span(begun / bench.size, max(begun - grain, grain / 4) / bench.size, (begun + grain) / bench.size)
+    low = max(begun - min(held.high, begun) - grain, grain / 4)
+    begun = max(begun - min(held.value, begun / 2), grain / 2)
+    return Span(begun / bench.size, low / bench.size, (begun + grain) / bench.size)
 
 
 def _spare_of_any(amplification: Span) -> Span:
@@ -304,13 +300,14 @@ class _Facts:
 
     against: Test
     falls: Test
-    cliff: Test
+    tail: Test
     spare: Span
     amplification: Span
     ideal: Span
     early: bool
     hidden: bool
-    ahead: bool
+    copies: bool
+    """True if rewriting in order copies, though it frees whole blocks."""
     measured: Span
     """Spare as the volume before collection has shown it."""
 
@@ -322,28 +319,21 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
     share += f" spare {facts.ideal.value:.1f}"
     left = 1 - falls.ratio
     hot = f"{share}; with only a small range rewritten {100 * left:.0f}% of its time is left: victims are poor"
-    slow = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of a fresh drive"
+    slow = f"rewriting in order has {mapped.copies.ratio:.2f} of the throughput of filling a discarded drive"
     half = f"random writes over half of the drive have {mapped.half.ratio:.2f} of the throughput of others"
+    order = f"rewriting in order has {mapped.rewrite.ratio:.2f} of the throughput of the fastest writes"
     least = 1 - falls.high
     # The first condition that holds decides.
     cases: list[tuple[bool, Verdict, str]] = [
-        (
-            facts.early,
-            "bad",
-            f"{half}, though the rest is free: pages are copied without need",
-        ),
-        (
-            facts.ahead,
-            "bad",
-            f"{slow}, and {mapped.ahead.ratio:.2f} of that of random writes while much is free: {_AHEAD}",
-        ),
+        (facts.early, "bad", f"{half}, though the rest is free: pages are copied without need"),
+        (facts.copies, "bad", f"{slow}: {_AHEAD}"),
         (
             facts.hidden and (left >= _STAYS or facts.amplification.value < _COPIES),
             "bad",
             f"random writes take hardly longer than those in order, so that those copy as well: {_FULL}",
         ),
-        (left < _FALLS, "good", f"{share}, and a small range is rewritten without copying the rest"),
-        (left >= _STAYS and least > _FALLS and mapped.rewrite.verdict == "bad", "bad", f"{slow}: {_FULL}"),
+        (falls.verdict == "good", "good", f"{share}, and a small range is rewritten without copying the rest"),
+        (left >= _STAYS and least > _FALLS and mapped.rewrite.verdict == "bad", "bad", f"{order}: {_FULL}"),
         (facts.spare.low > _MAX_SPARE, "uncertain", f"{share}: more spare than drives have, as with very few blocks"),
         (
             facts.measured.value < facts.spare.low,
@@ -355,9 +345,9 @@ def _verdict(facts: _Facts, mapped: Mapping) -> tuple[Verdict, str]:
         ),
         (against.verdict == "bad", "bad", hot),
         (
-            facts.cliff.ratio < CLIFF,
+            facts.tail.ratio <= _BAD,
             "bad",
-            f"{hot}, and a write in a hundred waits for collections that follow each other",
+            f"{hot}, and stalls come in groups: even ones had {facts.tail.ratio:.2f} of the 99th percentile",
         ),
     ]
     good = f"{hot}, but cost random writes less than a fifth"

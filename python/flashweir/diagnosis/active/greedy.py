@@ -36,6 +36,25 @@ def hot(spare: float, share: float) -> float:
     return greedy(spare / share)
 
 
+def in_order(spare: float) -> float:
+    """Amplification of first in first out, which is that of greedy on blocks of any number of pages."""
+    return hot_in_order(spare, 1.0)
+
+
+def hot_in_order(spare: float, share: float) -> float:
+    """Amplification of first in first out where `share` of the addresses is written: it moves all cold pages.
+
+    Between two collections of a block all places are written once: with the cold pages, 1 - share, and with hot ones.
+    Of these exp(-w / share) are still valid after w capacities of the host's writes, and are copied.
+    """
+    spare = max(spare, 1e-4)
+    low, high = 0.0, spare + share
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (spare + share) * (1 - math.exp(-middle / share)) > middle else (low, middle)
+    return (1 + spare) / low
+
+
 def _lambert(value: float) -> float:
     """Principal branch of Lambert's W between -1/e and 0, by Halley's method."""
     root = -1 + math.sqrt(max(0.0, 2 * (1 + math.e * value)))

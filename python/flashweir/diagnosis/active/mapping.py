@@ -14,6 +14,8 @@ _LONG = 128 * KIB
 _BAD, _GOOD = 0.75, 0.85
 # Where reads miss the map cache, translation pages take spare, too, and each copied page changes them: less is enough.
 _MISSES = 0.97
+# Shares of a drive between which the pass that fills it is behind any SLC cache, and has not used up any reserve.
+_BEHIND, _AHEAD = 0.45, 0.7
 # Share of the drive that is written at random before its rate counts.
 _SOON = 0.02
 # Reads of discarded addresses are faster than those of data by this, where discards have an effect.
@@ -21,6 +23,7 @@ _NOTHING, _READS = 0.8, 64
 
 MERGED = "of the throughput of writes in order, though they leave whole blocks free: whole blocks are merged"
 COARSE = "smaller random writes rewrite all of it"
+EITHER = "whole blocks are merged, or a unit as large is rewritten, and writes in order copy nothing"
 MERGED_TOO = "of that of streams in order: whole blocks are merged"
 
 
@@ -53,10 +56,10 @@ class Mapping:
     half: Test
     """Throughput of random writes over half of the drive, while the rest is free, against those with gaps, or against
     those in order over data if these are slower."""
-    ahead: Test
-    """Throughput of rewriting all in order against random writes that leave a large part of the drive free."""
     rewrite: Test
     """Throughput of rewriting all in order against a fresh drive."""
+    copies: Test
+    """Throughput of rewriting all in order against the middle of a pass that fills a discarded drive."""
     verdict: Verdict
     reason: str
     tests: list[Test]
@@ -68,30 +71,24 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
     # Blocks that were never written need no erase: all of the drive is written once before anything is compared.
     bench.discard()
     bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
-    frees = _frees(bench, found)
+    nothing = _nothing(bench)
+    frees = nothing < _NOTHING * found.flash_ns.value
     gaps = strided(bench, found, range_of(bench), buffer_bytes, free=frees)
     ordered, wide = _half_at_random(bench, half, min(buffer_bytes, bench.size / 64), gaps.length)
-    long, again, rewrite = _rewrite(bench)
+    long, again, rewrite, copies = _rewrite(bench)
     # Reads would wait for what was written.
     bench.rest()
-    cached, misses = map_cache(bench, bench.size)
+    cached, misses = map_cache(bench, bench.size, found.flash_ns.value - nothing if frees else None)
     judge = judged("mapping", ratio(ordered, wide), _BAD, _GOOD)
     clean = min((wide, gaps.per_byte[gaps.length]), key=lambda span: span.value)
     # Writes in order are slow as well behind a full SLC cache: no collection makes others slower then.
     slow = max(clean, again, key=lambda span: span.value)
     free = judged("collection-half", ratio(slow, wide), _BAD, _GOOD)
-    # Behind such a cache writes with gaps are as slow as these.
-    ahead = judged(
-        "collection-ahead",
-        ratio(max(wide, gaps.per_byte[gaps.length], key=lambda span: span.value), again),
-        _BAD,
-        _GOOD,
-    )
-    seen = _Seen(judge, misses, gaps, rewrite, frees=frees and bench.discards)
+    seen = _Seen(judge, misses, gaps, rewrite, copies, frees=frees and bench.discards)
     streams = _confirmed(bench, seen.page) if seen.contradict() else None
     verdict, reason = _verdict(bench, seen, streams)
     sized = [measured(f"mapping-{size // KIB}k", gaps.ratios[size]) for size in sorted(gaps.ratios)]
-    tests = [seen.over, *([streams] if streams else []), judge, misses, *sized, free, ahead, rewrite]
+    tests = [seen.over, *([streams] if streams else []), judge, misses, *sized, free, rewrite, copies]
     return Mapping(
         _around(gaps, gaps.unit) if gaps.unit and seen.sized(verdict, streams) else None,
         cached,
@@ -105,8 +102,8 @@ def mapping(bench: Bench, found: Reads, buffer_bytes: float) -> Mapping:
         misses.verdict == "bad",
         frees,
         free,
-        ahead,
         rewrite,
+        copies,
         verdict,
         reason,
         tests,
@@ -122,6 +119,7 @@ class _Seen:
     misses: Test
     gaps: Strided
     rewrite: Test
+    copies: Test
     frees: bool
     """True if discards have an effect."""
 
@@ -165,6 +163,23 @@ class _Seen:
         """If writes of a page are as slow as rewriting such a unit makes them, or the unit before."""
         return self.over.ratio * (self.gaps.unit or 0) <= 2 * AS_FAST * self.page
 
+    def either(self) -> bool:
+        """If the map is bad, though it is not known if it merges blocks or has a large unit.
+
+        Gaps and random writes are slow, and victims are not: these would copy in order as well.
+        """
+        slow = self.bad and self.over.high <= AS_FAST and self.judge.verdict == "bad"
+        return slow and self.frees and self.copies.verdict == "good"
+
+    def apart(self) -> bool:
+        """If merges show without discards: writes in order keep their rate, as no victims are poor, and others do not.
+
+        Poor victims copy in order as well, so that nothing is slow against that; those that find free blocks copy
+        nothing with gaps.
+        """
+        slow = self.gaps.merges and self.over.ratio <= MERGED_RATIO and self.over.high <= AS_FAST
+        return slow and self.judge.verdict == "bad" and self.rewrite.verdict == "good"
+
     def merges(self, streams: Test | None) -> bool:
         """If whole blocks are merged."""
         if streams is not None:
@@ -180,7 +195,7 @@ class _Seen:
         """If merges may be there all the same."""
         if streams is not None:
             return streams.verdict == "uncertain" or (self.gaps.merges and streams.verdict == "good")
-        return self.bad and not self.frees and self.judge.verdict != "good"
+        return self.bad and not self.frees and self.judge.verdict != "good" and not self.apart()
 
 
 def _confirmed(bench: Bench, length: int) -> Test:
@@ -192,11 +207,11 @@ def _confirmed(bench: Bench, length: int) -> Test:
     return test
 
 
-def _frees(bench: Bench, found: Reads) -> bool:
-    """If discards have an effect, as far as reads of discarded addresses are faster."""
+def _nothing(bench: Bench) -> float:
+    """Latency of reads of discarded addresses, ns: less than of others where discards have an effect."""
     bench.discard()
     nothing, _ = bench.read(0, bench.size, _READS)
-    return span_of(nothing).value < _NOTHING * found.flash_ns.value
+    return span_of(nothing).value
 
 
 def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tuple[Span, Span]:
@@ -208,14 +223,20 @@ def _half_at_random(bench: Bench, half: float, skip: float, length: int) -> tupl
     return ordered, mean_of(course.per_byte(skip + bench.size * _SOON))
 
 
-def _rewrite(bench: Bench) -> tuple[Span, Span, Test]:
-    """Fills the drive in order twice. The first parts need no collection, even if discarded blocks are not erased."""
+def _rewrite(bench: Bench) -> tuple[Span, Span, Test, Test]:
+    """Fills the drive in order twice. The first parts need no collection, even if discarded blocks are not erased.
+
+    The middle of the first pass is behind any SLC cache, and has free blocks. If the second pass is slower than that,
+    it copies, though all of each block that it overwrites is free.
+    """
     bench.discard()
-    fresh = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 32)
+    course = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG)
     again = bench.pour(bench.in_order(0, bench.size, _LONG), bench.size, _LONG).per_byte(bench.size / 2)
+    fresh = course.per_byte(bench.size / 32)
     quick = span_of(np.sort(fresh)[: max(3, len(fresh) // 4)])
-    slow = mean_of(again)
-    return quick, slow, judged("rewrite-in-order", ratio(quick, slow), _BAD, _GOOD)
+    slow, late = mean_of(again), mean_of(course.per_byte(bench.size * _BEHIND, bench.size * _AHEAD))
+    rewrite = judged("rewrite-in-order", ratio(quick, slow), _BAD, _GOOD)
+    return quick, slow, rewrite, judged("copies-in-order", ratio(late, slow), _BAD, _GOOD)
 
 
 def _around(gaps: Strided, unit: int) -> Span:
@@ -236,7 +257,7 @@ def _verdict(bench: Bench, seen: _Seen, streams: Test | None) -> tuple[Verdict, 
     cases: list[tuple[bool, Verdict, str]] = [
         (not bench.discards, "uncertain", f"the drive does not discard; {random}"),
         (
-            not seen.frees and not (coarse and seen.steep() and seen.over.verdict == "bad"),
+            not seen.frees and not seen.apart() and not (coarse and seen.steep() and seen.over.verdict == "bad"),
             "uncertain",
             f"discards have no effect, so that merges and poor victims look alike; {share} {of_order}",
         ),
@@ -251,6 +272,7 @@ def _verdict(bench: Bench, seen: _Seen, streams: Test | None) -> tuple[Verdict, 
             "bad",
             f"{share} {of_order}, but in several streams at once {streams.ratio if streams else 0:.2f} {MERGED_TOO}",
         ),
+        (said == "bad" and seen.either(), "bad", f"{share}, and {random}: {EITHER}"),
         (seen.bad or said == "uncertain", "uncertain", f"{share} {of_order}{again}, and {random}: the tests differ"),
         (
             seen.misses.verdict == "bad" and judge.ratio < _MISSES,

@@ -13,6 +13,11 @@ _TOGETHER = 0.75
 # A block more of a unit takes another read of the array if it takes this share of one.
 _ANOTHER = 0.5
 _UNITS = 16
+# A block more of a unit needs another page if it takes this share of a first one: a page is read at once, and only its
+# transfer takes longer. Reads of shorter units are compared: more of them, and their fastest quarter, without jitter.
+_NEXT_PAGE, _MORE_UNITS, _QUICK = 0.8, 48, 0.25
+# A read of flash takes at least this share of its latency, or reads do not show pages.
+_SHOWS = 0.3
 
 
 def alone(bench: Bench, at: int, length: int = 0) -> float:
@@ -29,6 +34,28 @@ def train(bench: Bench, at: int, other: int) -> float:
     _, complete = bench.call(READ, np.array([at, other] * (_TRAIN // 2), np.uint64), bench.small, _TRAIN)
     ends = np.sort(complete)
     return float(ends[-1] - ends[_FIRST - 1]) / (_TRAIN - _FIRST)
+
+
+def several_pages(bench: Bench, unit: int, high: float) -> bool:
+    """If a mapping unit has several pages, by reads of the first `high` bytes, which are on flash, and of nothing.
+
+    The last addresses of the drive are discarded: what their reads take is not flash's. A page takes one read of the
+    array, and each block of it a transfer; a unit of several pages takes a read for each.
+    """
+    units = bench.random.integers(0, int(high) // unit, _MORE_UNITS).astype(np.int64) * unit
+    lengths = [count * bench.small for count in range(1, unit // bench.small + 1)]
+    flash = [
+        _quick([alone(bench, at, length) for at in units])
+        - _quick([alone(bench, bench.size - unit, length) for _ in units])
+        for length in lengths
+    ]
+    if flash[0] < _SHOWS * _quick([alone(bench, at) for at in units]):
+        return False
+    return float(np.diff(flash).max()) > _NEXT_PAGE * flash[0]
+
+
+def _quick(times: list[float]) -> float:
+    return float(np.quantile(times, _QUICK))
 
 
 def is_page(bench: Bench, unit: int, high: float, *, discards: bool) -> bool:

@@ -26,10 +26,6 @@ class Span:
         """The same in other units."""
         return Span(self.value * factor, self.low * factor, self.high * factor)
 
-    def at_least(self, least: float) -> "Span":
-        """The same, with all that is less raised to `least`."""
-        return Span(*(max(one, least) for one in (self.value, self.low, self.high)))
-
 
 @dataclass(frozen=True)
 class Test:

@@ -13,6 +13,8 @@ _READS = 192
 _NARROW = 64 * KIB
 # A miss of the map cache costs one read more, so it makes a read at most about twice as long; a cache of data far more.
 _MISS, _DATA, _SEEN = 1.2, 2.6, 1.05
+# Share of a read of flash and its transfer that a miss adds at least, where reads of nothing show the rest of the way.
+_ARRAY = 0.35
 # Reads before those of one size that are measured, and places of one size, at most.
 _LOADED, _PLACES = 2048, 8
 # Logical space to the entry of a page map: 4 bytes for 4 KiB.
@@ -28,6 +30,8 @@ class Reads:
     rate: float
     """Short reads a second at the depth of the tests."""
     tests: list[Test]
+    parallelism: float = 1.0
+    """Reads at the depth of the tests in the time of one: dies that work at the same time, at least."""
 
 
 def reads(bench: Bench, high: float) -> Reads:
@@ -40,7 +44,7 @@ def reads(bench: Bench, high: float) -> Reads:
         _, took = bench.read(0, high, 16 * _READS if depth > 1 else 4 * _READS, depth)
         rates[depth] = (16 if depth > 1 else 4) * _READS / max(took, 1) * 1e9
     tests.append(measured("parallelism-read", _near(rates[DEPTH] / rates[1])))
-    return Reads(flash, rates[DEPTH], tests)
+    return Reads(flash, rates[DEPTH], tests, rates[DEPTH] / rates[1])
 
 
 def write_parallelism(bench: Bench, high: float) -> Test:
@@ -63,8 +67,11 @@ def read_under_write(bench: Bench, name: str, high: float, flash: Span) -> tuple
     return measured(name, ratio(span_of(taken), flash)), float(taken.max())
 
 
-def map_cache(bench: Bench, high: float) -> tuple[Span | None, Test]:
-    """Idle reads over ranges, each a quarter of the one before: the knee, and the widest against the narrowest."""
+def map_cache(bench: Bench, high: float, flash_ns: float | None = None) -> tuple[Span | None, Test]:
+    """Idle reads over ranges, each a quarter of the one before: the knee, and the widest against the narrowest.
+
+    `flash_ns`: time of a read that is flash's and not the way's, None if it is not known.
+    """
     ranges = [high]
     while ranges[-1] / 4 > _NARROW:
         ranges.append(ranges[-1] / 4)
@@ -83,7 +90,8 @@ def map_cache(bench: Bench, high: float) -> tuple[Span | None, Test]:
     excess = ratio(means[0], means[-1])
     if not means[-1].value:
         excess = Span(1.0, 0.9, 1.1)
-    misses = excess.low > _SEEN and _MISS <= excess.value <= _DATA
+    least = _MISS if flash_ns is None else min(_MISS, 1 + _ARRAY * flash_ns / max(means[-1].value, 1.0))
+    misses = excess.low > _SEEN and least <= excess.value <= _DATA
     verdict: Verdict = "bad" if misses else "uncertain" if excess.value > _MISS else "good"
     test = Test("map-cache", excess.value, excess.low, excess.high, verdict)
     if not misses:

@@ -1,4 +1,4 @@
-"""Stalls of short random writes in steady state, and their tail against that of greedy."""
+"""Stalls of short random writes in steady state, and their tail against that of even stalls."""
 
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,9 @@ from flashweir.diagnosis.active.session import WRITE, Bench
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Greedy collects less often, so that its 99th percentile lies at a lower quantile of the drive's latencies, but at none
-# below 0.95. If the two differ by more than this, the drive's percentile is a stall that greedy would not have.
-_OFTENEST, CLIFF = 5.0, 0.85
+_DEPTHS = (1, 8)
+# Rarer stalls are above the 99th percentile.
+_RARE = 0.01
 # A write stalls if it takes this many times the mean without collection.
 _STALL = 10.0
 # The least relative error.
@@ -23,20 +23,39 @@ def latencies_of(bench: Bench) -> list["NDArray[np.float64]"]:
     """Latencies of random writes in steady state, ns, one at a time and several."""
     count = min(16_384, int(bench.size // bench.small // 2))
     found = []
-    for depth in (1, 8):
+    for depth in _DEPTHS:
         issue, complete = bench.call(WRITE, bench.at_random(0, bench.size, bench.small)(0, count), bench.small, depth)
         found.append((complete - issue).astype(float))
     return found
 
 
-def cliff_of(latencies: list["NDArray[np.float64]"], oftener: float) -> Test:
-    """99th percentile of greedy over the drive's, which collects so many times as often: the smaller of the ratios.
+def tail_of(latencies: list["NDArray[np.float64]"], *, small: bool) -> Test:
+    """99th percentile of the drive with even stalls over its own: the smaller ratio of the depths of `latencies_of`.
 
-    Of every hundred writes with greedy one is among the longest where it is `oftener` of the drive's.
+    All victims of greedy hold about the same number of valid pages, so that its stalls are equally long and equally far
+    apart. Other victims free now a few pages and now many, and stalls come in groups. The even stalls are as long as
+    those that take half of the stalled time of single writes, and as many as take all of it. A write waits for those
+    that begin among as many writes as are outstanding.
+
+    Args:
+        latencies: of writes one at a time and of several, ns.
+        small: if the buffer is small against these writes; else its own cycles are among them, and the ratio is 1.
     """
-    before = 1 - 0.01 * min(max(oftener, 1.0), _OFTENEST)
-    found = [float(np.quantile(one, before) / max(np.quantile(one, 0.99), 1.0)) for one in latencies]
-    return measured("collection-tail", Span(min(found), (1 - _FLOOR) * min(found), (1 + _FLOOR) * max(found)))
+    single = latencies[0]
+    stalled = np.sort(np.maximum(single - np.median(single), 0.0))
+    total = np.cumsum(stalled)
+    if not small or total[-1] <= 0:
+        return measured("collection-tail", Span(1.0, 1 - _FLOOR, 1 + _FLOOR))
+    stall = float(stalled[np.searchsorted(total, total[-1] / 2)])
+    often = float(stalled.mean()) / stall
+    found = []
+    for depth, taken in zip(_DEPTHS, latencies, strict=True):
+        # Stalls that one write in a hundred meets.
+        met = np.floor(depth * often) + (depth * often % 1 > _RARE)
+        rest = max(float(taken.mean()) - depth * often * stall, 0.0)
+        found.append((rest + met * stall) / max(float(np.quantile(taken, 0.99)), 1.0))
+    least = float(min(found))
+    return measured("collection-tail", Span(least, (1 - _FLOOR) * least, (1 + _FLOOR) * float(max(found))))
 
 
 def stalls(bench: Bench, before: Span) -> tuple[Span, Span]:

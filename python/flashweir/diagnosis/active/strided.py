@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flashweir.diagnosis.active.one_die import is_page
+from flashweir.diagnosis.active.one_die import is_page, several_pages
 from flashweir.diagnosis.active.ratios import Span, mean_of, ratio
 from flashweir.diagnosis.active.session import KIB, Bench
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SIZES = tuple(size * KIB for size in (4, 8, 16, 32, 64, 256))
 PAGE = 16 * KIB
-"""A mapping unit up to this is taken for the page, and no page map would do better; a larger one if reads show that."""
+"""A mapping unit up to this is taken for the page unless reads show several pages; a larger one if reads show that."""
 LARGEST_UNIT = 64 * KIB
 """The largest mapping unit; what is larger is a block."""
 _STRIDE = 4
@@ -129,7 +129,16 @@ def strided(bench: Bench, found: "Reads", high: float, held: float, *, free: boo
     if unit is not None and unit > page:
         bench.rest()
         page = unit if is_page(bench, unit, high, discards=free) else page
+    elif free and unit is not None and _sharp(ratios, unit):
+        bench.rest()
+        page = unit // 2 if several_pages(bench, unit, high) else page
     return Strided(ratios, gaps, unit, fast, page)
+
+
+def _sharp(ratios: dict[int, Span], unit: int) -> bool:
+    """If all shorter requests are surely slower than in order, so that the unit is no chance."""
+    below = [size for size in ratios if size < unit]
+    return bool(below) and all(ratios[size].high < AS_FAST for size in below)
 
 
 def in_streams(bench: Bench, high: float, length: int) -> Span:
