@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flashweir.endurance.ends import Limits
-    from flashweir.endurance.running import Judge
+    from flashweir.endurance.running import Judge, JudgeAll
 
 SEEDS = 3
 # Cycles at which a block is retired, as a multiple of the rating.
@@ -139,13 +139,14 @@ def lifetime(
 
         limits_of = partial(_limits, rated=rated, block_cycles=block_cycles, stress=stress, code=code, config=config)
 
-        def judge_of(result: Result) -> "Judge":
-            return partial(outcome.judged, limits=limits_of(result), request=request)
+        def judges_of(result: Result) -> "tuple[Judge, JudgeAll]":
+            limits = limits_of(result)
+            return partial(outcome.judged, limits=limits, request=request), partial(outcome.others, limits=limits)
 
         def of_seed(seed: int) -> Simulated:
             left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
             lasting = partial(run, seed=seed, more=keys)
-            found = _of_seed(lasting, judge_of, streams, rated=left, tolerance=tolerance, full=full)
+            found = _of_seed(lasting, judges_of, streams, rated=left, tolerance=tolerance, full=full)
             if own:
                 drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
                 found = replace(found, spare=retiring.spare(drive, found.written, full=full))
@@ -237,14 +238,14 @@ def _plan(
 
 def _of_seed(
     run: Run,
-    judge_of: "Callable[[Result], Judge]",
+    judges_of: "Callable[[Result], tuple[Judge, JudgeAll]]",
     streams: Streams,
     *,
     rated: float,
     tolerance: float,
     full: bool,
 ) -> Simulated:
-    """The course of one seed, with the judge of a first short run's drive: that says how much a cycle writes."""
+    """The course of one seed, with the judges of a first short run's drive: that says how much a cycle writes."""
     share = streams.share_of(_PROBED)
     probe = run(share)
     written = host_bytes(probe) / share
@@ -256,7 +257,7 @@ def _of_seed(
     raw = raw_bytes(probe)
     return simulated(
         run,
-        judge_of(probe),
+        *judges_of(probe),
         written=written,
         whole=streams.whole,
         raw=raw,

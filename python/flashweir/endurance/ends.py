@@ -78,7 +78,7 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     host: dict[str, float] = {}
     reasons: dict[str, str] = {}
     host["cycles"] = course.host_at("mean", rated)
-    host[FIRST_BLOCK] = _when(lambda at: course.most(at) >= rated, far)
+    host[FIRST_BLOCK] = first_block(course, limits)
     if spare is not None:
         if spare.end is None:
             reasons["spare"] = spare.why
@@ -97,6 +97,12 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     else:
         host["uncorrectable"] = errors
     return Ends(host, reasons)
+
+
+def first_block(course: Course, limits: Limits) -> float:
+    """Bytes written when the most erased block is at the rated cycles: by the time that the mean is."""
+    rated = limits.rating.cycles - limits.used
+    return _when(lambda at: course.most(at) >= rated, course.host_at("mean", rated))
 
 
 def first(course: Course, limits: Limits, spare: Spare | None = None) -> float:
