@@ -44,8 +44,15 @@ BLOCK_MARGIN = 1.25
 # Conditions of the data that is read, and those that a default code is made for.
 DAYS, CELSIUS = 30.0, 30.0
 _PROBED = 2000
-# Horizon beyond which drive writes a day say nothing.
-_MAX_YEARS = 10_000.0
+# The least and the most of an argument; None is above 0. Cycles and days as of ageing.rated_cycles and
+# ageing.retention; drive writes a day over more years say nothing.
+_RANGES: Mapping[str, tuple[float | None, float]] = {
+    "years": (None, 10_000.0),
+    "cycles": (1.0, 1e9),
+    "block_cycles": (1.0, 1e9),
+    "retention_days": (None, 1e5),
+    "tolerance": (None, 1.0),
+}
 
 
 @declared
@@ -332,8 +339,12 @@ def _check_numbers(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None and not (_is_number(value) and float(str(value)) > 0):
             raise ConfigError(f"{name} {value}: expected a number above 0")
-    if float(str(given["years"])) > _MAX_YEARS:
-        raise ConfigError(f"years {given['years']}: expected at most {_MAX_YEARS:,.0f}")
+        if value is None or name not in _RANGES:
+            continue
+        least, most = _RANGES[name]
+        if float(str(value)) > most or (least is not None and float(str(value)) < least):
+            expected = f"at most {most:,.0f}" if least is None else f"{least:,.0f} to {most:,.0f}"
+            raise ConfigError(f"{name} {value:g}: expected {expected}")
 
 
 def _size(given: str | float, name: str) -> float:
