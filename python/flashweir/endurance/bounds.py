@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # Distance of an extrapolated end from its bounds, at least.
 _LEAST = 0.005
+# Ends by bisection are the same up to this.
+_SAME = 1e-8
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ def bound(best: float, others: Sequence[float], simulated: float = math.inf) -> 
 
     An end beyond what was `simulated` is extrapolated: it lies beyond it, and has bounds.
     """
-    if best <= simulated and all(one == best for one in others):
+    if best <= simulated and all(math.isclose(one, best, rel_tol=_SAME) for one in others):
         return Bound(best, best, best)
     low = high = 0.0
     for pair in (others[:2], others[2:]):

@@ -128,21 +128,23 @@ def judged(course: Course, limits: Limits, request: Request, spare: Spare | None
 
 
 def others(course: Course, limits: Limits) -> list[Bound]:
-    """Bounds of every end that is known."""
-    return list(_bounds(course, ends.found(course, limits), limits).values())
+    """Bounds of the ends by wear."""
+    hosts = [ends.by_wear(one, limits) for one in (course, *course.bounds)]
+    return list(_bounds(course, hosts[0], hosts[1:]).values())
 
 
-def _bounds(course: Course, there: Ends, limits: Limits, spare: Spare | None = None) -> dict[str, Bound]:
-    """Bounds of ends by name, of those which each bound of the course has."""
-    found = [ends.found(one, limits, spare) for one in course.bounds]
+def _bounds(
+    course: Course, host: Mapping[str, float], others: Sequence[Mapping[str, float]], spare: Spare | None = None
+) -> dict[str, Bound]:
+    """Bounds of ends by name, of those which each bound of the course has; `spare` is simulated by itself."""
     return {
         name: bound(
             best,
-            [one.host[name] for one in found],
+            [one[name] for one in others],
             math.inf if name == "spare" and spare is not None else course.last.host,
         )
-        for name, best in there.host.items()
-        if all(name in one.host for one in found)
+        for name, best in host.items()
+        if all(name in one for one in others)
     }
 
 
@@ -172,9 +174,10 @@ def _life(run: Simulated, limits: Limits, request: Request) -> _Life:
     there = ends.found(run.course, limits, run.spare)
     name, host = there.first
     years_a_byte = _years_a_byte(run.course, request)
-    bounds = _bounds(run.course, there, limits, run.spare)
+    others = [ends.found(one, limits, run.spare) for one in run.course.bounds]
+    bounds = _bounds(run.course, there.host, [one.host for one in others], run.spare)
     horizon = _horizon(request, years_a_byte)
-    firsts = [min(ends.first(one, limits, run.spare), horizon) for one in run.course.bounds]
+    firsts = [min(one.first[1], horizon) for one in others]
     tbw = _bound_of_life(min(host, horizon), firsts, run.course, horizon)
     if host > horizon:
         name = HORIZON

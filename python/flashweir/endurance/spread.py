@@ -248,9 +248,7 @@ def _between(values: Array, weights: Array, low: float, high: float) -> tuple[Ar
     return values[some], kept[some]
 
 
-def _class(
-    parts: Sequence[tuple[Array, Array]], at: Sequence[float], widths: Sequence[float], blocks: float
-) -> Class:
+def _class(parts: Sequence[tuple[Array, Array]], at: Sequence[float], widths: Sequence[float], blocks: float) -> Class:
     """A class of what it was at the end of each stretch, with the means over all blocks there."""
     means = [float(values @ weights / weights.sum()) for values, weights in parts]
     variances = [
@@ -292,9 +290,7 @@ def _growth(
     return found[1] * times, (found[2] if len(found) > 2 else 0.0) * times  # noqa: PLR2004
 
 
-def _solved(
-    variances: Sequence[float], sizes: Array, at: Sequence[float], terms: int
-) -> tuple[list[float], float]:
+def _solved(variances: Sequence[float], sizes: Array, at: Sequence[float], terms: int) -> tuple[list[float], float]:
     """The first `terms` coefficients, none below 0, and the sum of squared errors, each by its size."""
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
