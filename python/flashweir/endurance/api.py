@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flashweir.endurance.ends import Limits
-    from flashweir.endurance.running import Judge
+    from flashweir.endurance.running import Judge, JudgeAll
 
 SEEDS = 3
 # Cycles at which a block is retired, as a multiple of the rating.
@@ -44,8 +44,15 @@ BLOCK_MARGIN = 1.25
 # Conditions of the data that is read, and those that a default code is made for.
 DAYS, CELSIUS = 30.0, 30.0
 _PROBED = 2000
-# Horizon beyond which drive writes a day say nothing.
-_MAX_YEARS = 10_000.0
+# The least and the most of an argument; None is above 0. Cycles and days as of ageing.rated_cycles and
+# ageing.retention; drive writes a day over more years say nothing.
+_RANGES: Mapping[str, tuple[float | None, float]] = {
+    "years": (None, 10_000.0),
+    "cycles": (1.0, 1e9),
+    "block_cycles": (1.0, 1e9),
+    "retention_days": (None, 1e5),
+    "tolerance": (None, 1.0),
+}
 
 
 @declared
@@ -139,13 +146,14 @@ def lifetime(
 
         limits_of = partial(_limits, rated=rated, block_cycles=block_cycles, stress=stress, code=code, config=config)
 
-        def judge_of(result: Result) -> "Judge":
-            return partial(outcome.judged, limits=limits_of(result), request=request)
+        def judges_of(result: Result) -> "tuple[Judge, JudgeAll]":
+            limits = limits_of(result)
+            return partial(outcome.judged, limits=limits, request=request), partial(outcome.others, limits=limits)
 
         def of_seed(seed: int) -> Simulated:
             left, keys = rated.cycles - used, retiring.WITHOUT if own else {}
             lasting = partial(run, seed=seed, more=keys)
-            found = _of_seed(lasting, judge_of, streams, rated=left, tolerance=tolerance, full=full)
+            found = _of_seed(lasting, judges_of, streams, rated=left, tolerance=tolerance, full=full)
             if own:
                 drive = retiring.Drive(lambda count, more: run(count, seed, more), config, rated.cycles, streams.whole)
                 found = replace(found, spare=retiring.spare(drive, found.written, full=full))
@@ -237,14 +245,14 @@ def _plan(
 
 def _of_seed(
     run: Run,
-    judge_of: "Callable[[Result], Judge]",
+    judges_of: "Callable[[Result], tuple[Judge, JudgeAll]]",
     streams: Streams,
     *,
     rated: float,
     tolerance: float,
     full: bool,
 ) -> Simulated:
-    """The course of one seed, with the judge of a first short run's drive: that says how much a cycle writes."""
+    """The course of one seed, with the judges of a first short run's drive: that says how much a cycle writes."""
     share = streams.share_of(_PROBED)
     probe = run(share)
     written = host_bytes(probe) / share
@@ -256,7 +264,7 @@ def _of_seed(
     raw = raw_bytes(probe)
     return simulated(
         run,
-        judge_of(probe),
+        *judges_of(probe),
         written=written,
         whole=streams.whole,
         raw=raw,
@@ -331,8 +339,12 @@ def _check_numbers(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None and not (_is_number(value) and float(str(value)) > 0):
             raise ConfigError(f"{name} {value}: expected a number above 0")
-    if float(str(given["years"])) > _MAX_YEARS:
-        raise ConfigError(f"years {given['years']}: expected at most {_MAX_YEARS:,.0f}")
+        if value is None or name not in _RANGES:
+            continue
+        least, most = _RANGES[name]
+        if float(str(value)) > most or (least is not None and float(str(value)) < least):
+            expected = f"at most {most:,.0f}" if least is None else f"{least:,.0f} to {most:,.0f}"
+            raise ConfigError(f"{name} {value:g}: expected {expected}")
 
 
 def _size(given: str | float, name: str) -> float:

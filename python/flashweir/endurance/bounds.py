@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # Distance of an extrapolated end from its bounds, at least.
 _LEAST = 0.005
+# Ends by bisection are the same up to this.
+_SAME = 1e-8
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,17 @@ class Bound:
         return max(self.high / self.best - 1, 1 - self.low / self.best) if self.best > 0 else 0.0
 
 
-def bound(best: float, others: Sequence[float]) -> Bound:
-    """Of an end by the course and by its bounds: two of the wear, and two of the differences between blocks."""
-    if all(one == best for one in others):
+def bound(best: float, others: Sequence[float], simulated: float = math.inf) -> Bound:
+    """Of an end by the course and by its bounds: two of the wear, and two of the differences between blocks.
+
+    An end beyond what was `simulated` is extrapolated: it lies beyond it, and has bounds.
+    """
+    if best <= simulated and all(math.isclose(one, best, rel_tol=_SAME) for one in others):
         return Bound(best, best, best)
     low = high = 0.0
     for pair in (others[:2], others[2:]):
         high += max(0.0, *(one - best for one in pair))
         low += max(0.0, *(best - one for one in pair))
     least = _LEAST * best
-    return Bound(max(best - max(low, least), 0.0), best, best + max(high, least))
+    reached = simulated if best > simulated else 0.0
+    return Bound(max(best - max(low, least), reached), best, best + max(high, least))

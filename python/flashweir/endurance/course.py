@@ -26,7 +26,7 @@ class Snapshot:
     """Totals when the host has written `host` bytes: `mean` and `most` are erases of a block.
 
     `counts` are numbers of erases, in order, with the share of the blocks that have them; `blocks` are those that are
-    erased each for itself, superblocks as one.
+    erased each for itself, superblocks as one. `width` is how many numbers of erases one of `counts` stands for.
     """
 
     host: float = 0.0
@@ -38,6 +38,7 @@ class Snapshot:
     latencies: Mapping[str, Latencies] = field(default_factory=dict)
     counts: tuple[tuple[float, float], ...] = ()
     blocks: float = 1000.0
+    width: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Course:
         """Courses with more and less wear for each byte, and with greater and smaller differences between blocks."""
         changes = self._changes()
         # A small change may be one by chance: that of the piece before says so.
-        drift = min(max([_DRIFT * one for one in changes[-1:]] + changes[-2:-1], default=0.0), _MAX_DRIFT)
+        drift = min(max([_DRIFT * one for one in changes[-1:]] + changes[-2:-1], default=_MAX_DRIFT), _MAX_DRIFT)
         return [
             *(replace(self, drift=sign * drift) for sign in (1.0, -1.0)),
             *(replace(self, side=side) for side in (1, -1)),

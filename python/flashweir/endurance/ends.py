@@ -22,7 +22,7 @@ from flashweir.endurance.retiring import Spare
 
 NAMES = ("cycles", "spare", "uncorrectable")
 FIRST_BLOCK = "first_block"
-_BISECTIONS = 60
+_BISECTIONS, _EXACT = 60, 1e-9
 # Places of the integral over life, and quantiles of the distribution of wear.
 _PLACES, _QUANTILES = 400, 33
 # Life is followed until the mean block has this many times the cycles at which a block is retired.
@@ -73,21 +73,11 @@ class Ends:
 
 def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     """Every end of a course; `spare` is that of a drive which retires its blocks itself."""
-    rated = limits.rating.cycles - limits.used
     far = course.host_at("mean", _FAR * limits.block_cycles - limits.used)
-    host: dict[str, float] = {}
+    host = by_wear(course, limits, spare)
     reasons: dict[str, str] = {}
-    host["cycles"] = course.host_at("mean", rated)
-    host[FIRST_BLOCK] = _when(lambda at: course.most(at) >= rated, far)
-    if spare is not None:
-        if spare.end is None:
-            reasons["spare"] = spare.why
-        else:
-            host["spare"] = spare.end
-    elif limits.spare_blocks > 0:
-        host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
-    else:
-        reasons["spare"] = limits.no_spare
+    if "spare" not in host:
+        reasons["spare"] = limits.no_spare if spare is None else spare.why
     if limits.aged is not None:
         errors = _first_of_aged(course, limits, limits.aged, far)
     else:
@@ -97,6 +87,20 @@ def found(course: Course, limits: Limits, spare: Spare | None = None) -> Ends:
     else:
         host["uncorrectable"] = errors
     return Ends(host, reasons)
+
+
+def by_wear(course: Course, limits: Limits, spare: Spare | None = None) -> dict[str, float]:
+    """Bytes written at each end that erases alone decide. The first block is at its cycles when the mean is."""
+    rated = limits.rating.cycles - limits.used
+    host = {"cycles": course.host_at("mean", rated)}
+    host[FIRST_BLOCK] = _when(lambda at: course.most(at) >= rated, host["cycles"])
+    if spare is not None:
+        if spare.end is not None:
+            host["spare"] = spare.end
+    elif limits.spare_blocks > 0:
+        far = course.host_at("mean", _FAR * limits.block_cycles - limits.used)
+        host["spare"] = _when(lambda at: retired(course, limits, at) > limits.spare_blocks, far)
+    return host
 
 
 def first(course: Course, limits: Limits, spare: Spare | None = None) -> float:
@@ -136,6 +140,8 @@ def _when(reached: Callable[[float], bool], far: float) -> float:
     """The least number of bytes at which something is reached that stays so; `far` at most."""
     low, high = 0.0, far
     for _ in range(_BISECTIONS):
+        if high - low <= _EXACT * high:
+            break
         middle = (low + high) / 2
         if reached(middle):
             high = middle

@@ -1,5 +1,6 @@
 """The result of all seeds: means, intervals and the curve over life."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from flashweir.endurance.ends import FIRST_BLOCK, NAMES, Ends, Limits
 from flashweir.endurance.errors import ACTIVATION_EV, UBER
 from flashweir.endurance.latency import FIELDS, KINDS
 from flashweir.endurance.retiring import Spare
-from flashweir.endurance.running import Simulated
+from flashweir.endurance.running import AGREE, Simulated
 
 DAYS_A_YEAR = 365.0
 _SECONDS_A_DAY = 86_400.0
@@ -42,6 +43,17 @@ class _Life:
     tbw: Bound
     bounds: Mapping[str, Bound]
     years_a_byte: float
+    tolerance: float
+
+    def settled(self, name: str) -> bool:
+        """True if an end was simulated, or is near its bounds on a drive whose wear is steady."""
+        spare = self.run.spare
+        if name == "spare" and spare is not None:
+            return spare.settled
+        if self.ends.host[name] <= self.run.course.last.host:
+            return True
+        near = name in self.bounds and self.bounds[name].error <= AGREE * self.tolerance
+        return near and self.run.check is not None and self.run.check.difference <= self.tolerance
 
     @property
     def host(self) -> float:
@@ -112,7 +124,33 @@ def judged(course: Course, limits: Limits, request: Request, spare: Spare | None
         return Bound(float("inf"), float("inf"), float("inf"))
     horizon = _horizon(request, _years_a_byte(course, request))
     best, *others = (min(ends.first(one, limits, spare), horizon) for one in (course, *course.bounds))
-    return bound(best, others)
+    return _bound_of_life(best, others, course, horizon)
+
+
+def others(course: Course, limits: Limits) -> list[Bound]:
+    """Bounds of the ends by wear."""
+    hosts = [ends.by_wear(one, limits) for one in (course, *course.bounds)]
+    return list(_bounds(course, hosts[0], hosts[1:]).values())
+
+
+def _bounds(
+    course: Course, host: Mapping[str, float], others: Sequence[Mapping[str, float]], spare: Spare | None = None
+) -> dict[str, Bound]:
+    """Bounds of ends by name, of those which each bound of the course has; `spare` is simulated by itself."""
+    return {
+        name: bound(
+            best,
+            [one[name] for one in others],
+            math.inf if name == "spare" and spare is not None else course.last.host,
+        )
+        for name, best in host.items()
+        if all(name in one for one in others)
+    }
+
+
+def _bound_of_life(best: float, others: Sequence[float], course: Course, horizon: float) -> Bound:
+    """Bounds of the end of life: the horizon is where it is."""
+    return bound(best, others, course.last.host if best < horizon else math.inf)
 
 
 def _horizon(request: Request, years_a_byte: float) -> float:
@@ -137,16 +175,30 @@ def _life(run: Simulated, limits: Limits, request: Request) -> _Life:
     name, host = there.first
     years_a_byte = _years_a_byte(run.course, request)
     others = [ends.found(one, limits, run.spare) for one in run.course.bounds]
-    bounds = {
-        end: bound(best, [one.host[end] for one in others])
-        for end, best in there.host.items()
-        if all(end in one.host for one in others)
-    }
+    bounds = _bounds(run.course, there.host, [one.host for one in others], run.spare)
     horizon = _horizon(request, years_a_byte)
-    tbw = bound(min(host, horizon), [min(one.first[1], horizon) for one in others])
+    firsts = [min(one.first[1], horizon) for one in others]
+    tbw = _bound_of_life(min(host, horizon), firsts, run.course, horizon)
     if host > horizon:
         name = HORIZON
-    return _Life(run, there, name, tbw, bounds, years_a_byte)
+    return _Life(run, _known(run, there, name), name, tbw, bounds, years_a_byte, request.tolerance)
+
+
+def _known(run: Simulated, there: Ends, ended_by: str) -> Ends:
+    """The ends without those that lie beyond what was simulated, where that was too short for its wear to be steady."""
+    if run.check is not None:
+        return there
+    simulated = {"spare"} if run.spare is not None else set()
+    far = [
+        name
+        for name, host in there.host.items()
+        if host > run.course.last.host and name != ended_by and name not in simulated
+    ]
+    why = "the drive ends before its wear is steady: nothing beyond is known"
+    return Ends(
+        {name: host for name, host in there.host.items() if name not in far},
+        {**there.reasons, **dict.fromkeys(far, why)},
+    )
 
 
 def _ends(lives: Sequence[_Life]) -> dict[str, Any]:
@@ -164,7 +216,8 @@ def _ends(lives: Sequence[_Life]) -> dict[str, Any]:
             bounds[name] = [
                 _mean([getattr(one.bounds[name], side) * one.years_a_byte for one in lives]) for side in ("low", "high")
             ]
-    return {**found, "bounds": bounds, "reasons": reasons}
+    settled = {name: all(one.settled(name) for one in lives) for name, years in found.items() if years is not None}
+    return {**found, "bounds": bounds, "settled": settled, "reasons": reasons}
 
 
 def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str, Any]]:
@@ -175,6 +228,7 @@ def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str
         before = host * max(0, place - 1) / _POINTS
         after = at if place else host / _POINTS
         courses = [one.run.course for one in lives]
+        most = [_most(one, at) for one in courses]
         points.append(
             {
                 "years": _mean([at * one.years_a_byte for one in lives]),
@@ -183,7 +237,9 @@ def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str
                     [(one.at("programmed", after) - one.at("programmed", before)) / (after - before) for one in courses]
                 ),
                 "wear_mean": _mean([one.at("mean", at) for one in courses]),
-                "wear_max": _mean([one.most(at) for one in courses]),
+                "wear_max": _mean([one.best for one in most]),
+                "wear_max_low": _mean([one.low for one in most]),
+                "wear_max_high": _mean([one.high for one in most]),
                 "spare_share": _mean_known(
                     [ends.spare_share(one.run.course, limits, at, one.run.spare) for one in lives]
                 ),
@@ -191,6 +247,14 @@ def _curve(lives: Sequence[_Life], limits: Limits, host: float) -> list[dict[str
             }
         )
     return points
+
+
+def _most(course: Course, host: float) -> Bound:
+    """Erases of the most erased block with their bounds, equal where it was simulated."""
+    best = course.most(host)
+    if host <= course.last.host:
+        return Bound(best, best, best)
+    return bound(best, [one.most(host) for one in course.bounds], course.last.most)
 
 
 def _latencies(lives: Sequence[_Life], at: float, after: float) -> dict[str, float | None]:

@@ -2,7 +2,8 @@
 
 Every stretch begins with the drive as its preconditioning leaves it, and with the requests of the one before: the
 difference of two is a piece of the drive's life. The drive is steady once the write amplification of a piece, and
-with it the wear, is as the piece before predicts, and the bounds of the end of life are near each other.
+with it the wear, is as the piece before predicts, and the bounds of the end of life are near each other. Stretches of
+a small drive go on until the other ends, too, are near their bounds: the first worn block, ends after that of life.
 """
 
 import math
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 # Bytes of the longest stretch, in capacities of the flash; more on a small drive, up to so many pages.
 _LONGEST, _PAGES = 256, 4_000_000
-# Distance of the end of life from its bounds, in tolerances of the wear.
-_AGREE = 2.0
+# Pages that a stretch may program for ends other than that of life.
+_PROGRAMS = 2_000_000
+# Distance of an end from its bounds, in tolerances of the wear.
+AGREE = 2.0
 # Stretches that are added to find an end between two of them.
 _REFINED = 2
 _PIECES = 3
@@ -32,6 +35,7 @@ _SHORT = 30.0
 
 Run = Callable[[float], Result]
 Judge = Callable[[Course], Bound]
+JudgeAll = Callable[[Course], Sequence[Bound]]
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Simulated:
 def simulated(
     run: Run,
     judge: Judge,
+    others: JudgeAll,
     *,
     written: float,
     whole: bool,
@@ -80,6 +85,7 @@ def simulated(
     Args:
         run: simulates so many cycles of the workload.
         judge: of a course, the bytes at the end of life.
+        others: of a course, the bytes at other ends.
         written: bytes that the host writes in one cycle.
         whole: stretches are whole cycles.
         raw: bytes of the flash.
@@ -110,10 +116,15 @@ def simulated(
         steady = check is not None and check.difference <= tolerance
         course = fitted(points)
         end = judge(course)
-        settled = (steady and end.error <= _AGREE * tolerance) or point.host >= end.best
-        longest = raw * max(_LONGEST, _PAGES / int(result["geometry.physical_pages"]))
-        if point.mean >= rated or (settled and not full) or (not full and point.host >= longest):
+        settled = (steady and end.error <= AGREE * tolerance) or point.host >= end.best
+        pages = int(result["geometry.physical_pages"])
+        longest = raw * max(_LONGEST, _PAGES / pages)
+        if point.mean >= rated or (not full and not settled and point.host >= longest):
             break
+        if settled and not full:
+            known = steady and all(one.error <= AGREE * tolerance for one in others(course))
+            if known or 2 * point.programmed > _PROGRAMS * raw / pages:
+                break
         last = course.host_at("mean", rated)
         target = min(2 * point.host, _NEAR * last)
         if target <= point.host:
@@ -173,6 +184,7 @@ def snapshot(result: Result) -> Snapshot:
         most=wear.max + pending,
         counts=tuple((one + pending, share) for one, share in counted(bins.first, bins.width, bins.blocks, wear.max)),
         blocks=_alone(result),
+        width=float(bins.width),
         seconds=float(result.simulated_s),
         flash_reads=float(result["flash.reads"]),
         latencies={name: latencies(result, operations) for name, operations in KINDS.items()},

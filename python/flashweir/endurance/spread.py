@@ -5,6 +5,7 @@ others share the rest. Gaps in the distribution of erases divide the classes; ea
 had in the last piece. Within a class, chance decides: the erases of a block go on from where they are as a random walk
 does. Their variance grows with the mean wear m as a + b m + c m^2, fitted to the last stretches. b is chance; c, rates
 of single blocks, is 0 unless the stretches say otherwise by more than sampling explains; a is what levelling leaves.
+Erases are whole numbers: blocks of one rate differ by one at times, and rates that differ less than that don't show.
 """
 
 import itertools
@@ -49,6 +50,10 @@ class Point(Protocol):
     def counts(self) -> tuple[tuple[float, float], ...]:
         """Numbers of erases, in order, with the share of the blocks that have them."""
 
+    @property
+    def width(self) -> float:
+        """Numbers of erases that one of `counts` stands for."""
+
 
 @dataclass(frozen=True)
 class Class:
@@ -56,6 +61,8 @@ class Class:
 
     `rate` is the growth of their mean for each erase of the mean of all blocks, `lower` what is left of it if it goes
     on to approach 1. `chance` and `rates` are the coefficients b and c of their variance, `sampled` the error of c.
+    `width` is that of a bin where the blocks are in two of them at most, else 0: the most erased one is ahead of the
+    mean by up to a bin, now and later.
     """
 
     values: Array
@@ -66,6 +73,7 @@ class Class:
     chance: float
     rates: float
     sampled: float
+    width: float = 0.0
 
     @property
     def share(self) -> float:
@@ -99,7 +107,10 @@ class Class:
         added = math.sqrt(max(variance - known * stretch * stretch, 0.0))
         rate = self.lower if side < 0 else self.rate
         centre = self.mean
-        return np.maximum(centre + rate * more + (self.values - centre) * stretch, 0.0), added
+        ahead = self.values - centre
+        if self.width and side:
+            ahead = ahead + (self.width - ahead.max()) if side > 0 else np.zeros_like(ahead)
+        return np.maximum(centre + rate * more + ahead * stretch, 0.0), added
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,7 @@ class Spread:
         values = np.concatenate([values for values, _, _ in later])
         added = np.concatenate([np.full(len(values), max(added, _TINY)) for values, added, _ in later])
         # Blocks that are far below matter to no quantile.
-        near = values + _NEVER * added > top
+        near = values + _NEVER * added >= top
         values, added = values[near], added[near]
         blocks = self.blocks * np.concatenate([weights for _, _, weights in later])[near]
         low, high = top - _NEVER * float(added.max()), top + _NEVER * float(added.max())
@@ -175,11 +186,12 @@ def fitted(points: Sequence[Point], blocks: float) -> Spread | None:
     if not some:
         return None
     parts = [_arrays(one.counts) for one in some]
-    cuts = _cuts(*parts[-1])
+    widths = [one.width for one in some]
+    cuts = _cuts(*parts[-1], _rounding(widths[-1]))
     classes = []
     for low, high in itertools.pairwise(cuts):
         of_class = [_between(values, weights, low, high) for values, weights in parts]
-        classes.append(_class(of_class, [one.mean for one in some], max(blocks * (high - low), 2.0)))
+        classes.append(_class(of_class, [one.mean for one in some], widths, max(blocks * (high - low), 2.0)))
     return Spread(tuple(classes), blocks)
 
 
@@ -188,11 +200,21 @@ def _arrays(counts: Counts) -> tuple[Array, Array]:
     return values, weights / weights.sum()
 
 
-def _cuts(values: Array, weights: Array) -> list[float]:
+def _rounding(width: float) -> float:
+    """Variance of a number of erases within its bin."""
+    return width * width / 12
+
+
+def _hidden(variance: float, width: float) -> float:
+    """Variance that rounding may hide or make up: where blocks are in two bins side by side, as much as in one."""
+    return _rounding(width) if variance <= width * width / 4 + _TINY else 0.0
+
+
+def _cuts(values: Array, weights: Array, rounding: float) -> list[float]:
     """Shares of the blocks below each class, from 0 to 1: the widest gap first, until none is wide."""
     cuts = [0.0, 1.0]
     while len(cuts) <= _CLASSES:
-        found = [(low, _cut(*_between(values, weights, low, high))) for low, high in itertools.pairwise(cuts)]
+        found = [(low, _cut(*_between(values, weights, low, high), rounding)) for low, high in itertools.pairwise(cuts)]
         known = [(one[0], low + one[1]) for low, one in found if one is not None]
         if not known:
             break
@@ -200,7 +222,7 @@ def _cuts(values: Array, weights: Array) -> list[float]:
     return cuts
 
 
-def _cut(values: Array, weights: Array) -> tuple[float, float] | None:
+def _cut(values: Array, weights: Array, rounding: float) -> tuple[float, float] | None:
     """The best cut of some blocks in two: its distance in deviations, and the share of all blocks below."""
     if len(values) < 2:  # noqa: PLR2004 - two parts
         return None
@@ -210,8 +232,8 @@ def _cut(values: Array, weights: Array) -> tuple[float, float] | None:
     all_sum, all_square = (float(weights @ values**power) / total for power in (1, 2))
     left, right = sums / below, (all_sum - sums) / (1 - below)
     within = np.maximum(squares - below * left**2 + (all_square - squares) - (1 - below) * right**2, 0.0)
-    # A count is a whole number: a deviation below its rounding is none.
-    apart = (right - left) / np.sqrt(within + 1 / 12)
+    # A deviation below the rounding is none.
+    apart = (right - left) / np.sqrt(within + rounding)
     least = np.minimum(below, 1 - below) * total
     apart[(apart < _APART) | ((least < _FEW) & (apart < _FAR_APART))] = 0.0
     place = int(np.argmax(apart))
@@ -226,7 +248,7 @@ def _between(values: Array, weights: Array, low: float, high: float) -> tuple[Ar
     return values[some], kept[some]
 
 
-def _class(parts: Sequence[tuple[Array, Array]], at: Sequence[float], blocks: float) -> Class:
+def _class(parts: Sequence[tuple[Array, Array]], at: Sequence[float], widths: Sequence[float], blocks: float) -> Class:
     """A class of what it was at the end of each stretch, with the means over all blocks there."""
     means = [float(values @ weights / weights.sum()) for values, weights in parts]
     variances = [
@@ -242,21 +264,25 @@ def _class(parts: Sequence[tuple[Array, Array]], at: Sequence[float], blocks: fl
     rate = lower = slopes[-1]
     if len(slopes) > 1 and abs(rate - 1) < abs(slopes[-2] - 1):
         lower = 1 + (rate - 1) * max(0.0, (rate - 1) / (slopes[-2] - 1))
-    chance, rates = _growth(variances, at, blocks)
-    last = variances[-1]
-    sampled = _SAMPLING / math.sqrt(blocks) * last / (at[-1] * at[-1])
+    hidden = [_hidden(variance, width) for variance, width in zip(variances, widths, strict=True)]
+    chance, rates = _growth(variances, hidden, at, blocks)
+    sampled = (_SAMPLING / math.sqrt(blocks) * variances[-1] + hidden[-1]) / (at[-1] * at[-1])
     values, weights = parts[-1]
-    return Class(values, weights, at[-1], rate, lower, chance, rates, sampled)
+    width = widths[-1] if hidden[-1] > 0 else 0.0
+    return Class(values, weights, at[-1], rate, lower, chance, rates, sampled, width)
 
 
-def _growth(variances: Sequence[float], at: Sequence[float], blocks: float) -> tuple[float, float]:
-    """Coefficients b and c of a + b m + c m^2, through the last variance."""
+def _growth(
+    variances: Sequence[float], hidden: Sequence[float], at: Sequence[float], blocks: float
+) -> tuple[float, float]:
+    """Coefficients b and c of a + b m + c m^2, through the last variance; 0 where this may be rounding alone."""
     last = variances[-1]
-    if last <= 0:
+    if last <= 0 or hidden[-1] > 0:
         return 0.0, 0.0
-    found, error = _solved(variances, at, 2)
-    more, less = _solved(variances, at, 3)
-    # The variance of a sampled variance is 2 / blocks of its square.
+    # The variance of a sampled variance is 2 / blocks of its square; rounding adds its own.
+    sizes = np.sqrt(np.square(variances) + np.square(hidden) * blocks / 2)
+    found, error = _solved(variances, sizes, at, 2)
+    more, less = _solved(variances, sizes, at, 3)
     if len(at) > 2 and (error - less) * blocks / 2 > _BELIEVED:  # noqa: PLR2004 - as many as coefficients
         found = more
     through = sum(part * at[-1] ** power for power, part in enumerate(found))
@@ -264,12 +290,12 @@ def _growth(variances: Sequence[float], at: Sequence[float], blocks: float) -> t
     return found[1] * times, (found[2] if len(found) > 2 else 0.0) * times  # noqa: PLR2004
 
 
-def _solved(variances: Sequence[float], at: Sequence[float], terms: int) -> tuple[list[float], float]:
-    """The first `terms` coefficients, none below 0, and the sum of squared relative errors."""
+def _solved(variances: Sequence[float], sizes: Array, at: Sequence[float], terms: int) -> tuple[list[float], float]:
+    """The first `terms` coefficients, none below 0, and the sum of squared errors, each by its size."""
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     scale = np.array([at[-1] ** power for power in range(terms)])
     rows = np.array([[mean**power for power in range(terms)] for mean in at]) / scale
-    size = np.maximum(np.array(variances), 1e-9)
+    size = np.maximum(sizes, _TINY)
     found, error = nnls(rows / size[:, None], np.array(variances) / size)
     return [float(one) for one in found / scale], float(error) ** 2

@@ -40,8 +40,7 @@ def finding(found: Json) -> list[str]:
 def lines(found: Json) -> list[tuple[str, str]]:
     """Terms and values."""
     ends, check = found["ends"], found["check"]
-    rows = [(title, span(ends[name]) if ends[name] is not None else f"not known: {ends['reasons'][name]}")
-            for name, title in NAMES.items()]  # fmt: skip
+    rows = [(title, _end(ends, name)) for name, title in NAMES.items()]
     rows.append(("flash", f"{amount(found['raw_bytes'])}, {found['rated_cycles']:,.0f} rated cycles"))
     rows.append(("spare blocks", f"{found['spare_blocks']:,}"))
     rows.append(("seeds", ", ".join(str(seed) for seed in found["seeds"])))
@@ -50,6 +49,16 @@ def lines(found: Json) -> list[tuple[str, str]]:
         error = f"{100 * check['difference']:.2g} %"
         rows.append(("extrapolation", f"wear of the last stretch predicted with an error of {error}"))
     return rows
+
+
+def _end(ends: Json, name: str) -> str:
+    """Time until an end, with bounds where they are wide, or why it is not known."""
+    if ends[name] is None:
+        return f"not known: {ends['reasons'][name]}"
+    if ends["settled"][name] or name not in ends["bounds"]:
+        return span(ends[name])
+    low, high = ends["bounds"][name]
+    return f"{span(ends[name])}, by extrapolation {span(low)} to {span(high)}"
 
 
 def amount(number: float) -> str:

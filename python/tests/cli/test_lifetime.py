@@ -24,7 +24,8 @@ RANDOM = "random:span=32MiB,size=4KiB,count=5000,write=0.8"
 HOT = "hotcold:span=32MiB,size=4KiB,count=5000,hot_share=0.1,hot_writes=0.9"
 KEYS = {"years", "ended_by", "tbw_bytes", "tbw_low", "tbw_high", "dwpd", "write_amplification", "rated_cycles",
         "raw_bytes", "curve", "ends", "seeds", "simulated_share"}  # fmt: skip
-POINT = {"years", "host_bytes", "write_amplification", "wear_mean", "wear_max", "spare_share",
+POINT = {"years", "host_bytes", "write_amplification", "wear_mean", "wear_max", "wear_max_low", "wear_max_high",
+         "spare_share",
          *(f"{kind}_{name}" for kind in ("read", "write") for name in ("us", "p99_us", "p999_us"))}  # fmt: skip
 SET = [f"--set={key}={value}" for key, value in DRIVE.items()]
 
