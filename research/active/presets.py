@@ -10,6 +10,8 @@ _CHANNELS, _DIES, _PAGES = 2, 2, 48
 # Blocks of a die, without spare: with fewer, the closed forms for spare do not hold.
 _BLOCKS = 40
 _MIN_MIB = 64
+# Spare of a drive whose map is on flash: it takes blocks of each die, however small that is.
+_SPARE_WITH_MAP = 0.2
 # Settings of a page map in RAM without look-ups.
 _PAGE_MAP = {"ftl.kind": "page", "firmware.hmb_bytes": 0}
 _GREEDY = {"gc.victim": "greedy"}
@@ -28,6 +30,8 @@ def preset(name: str) -> Drive:
     row = channels * dies * config["planes"] * page * _PAGES
     settings: dict[str, object] = {"channels": channels, "chips": 1, "dies": dies, "pages_per_block": _PAGES}
     settings["capacity"] = f"{max(_MIN_MIB, _BLOCKS * row >> 20)}MiB"
+    if config["ftl"]["kind"] == "dftl":
+        settings["op_raw"] = _SPARE_WITH_MAP
     if config["slc"]["kind"] != "none":
         settings["slc.static_blocks"] = 4
     buffer = int(number_of(config["buffer"]["bytes"]) or 0)
