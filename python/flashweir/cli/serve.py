@@ -75,7 +75,7 @@ def serve(
         try:
             _print(result, device)
         except (BrokenPipeError, SystemExit):
-            # Whoever read the first line may have gone: that is no failure of the drive.
+            # The reader of the first line may have gone, which rich answers with SystemExit: no failure of the drive.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # Distance of an extrapolated end from its bounds, at least.
 _LEAST = 0.005
+# The same, at most in tolerances of the wear, of an end that is near its bounds.
+_AGREE = 2.0
 # Ends by bisection are the same up to this.
 _SAME = 1e-8
 
@@ -40,3 +42,8 @@ def bound(best: float, others: Sequence[float], simulated: float = math.inf) -> 
     least = _LEAST * best
     reached = simulated if best > simulated else 0.0
     return Bound(max(best - max(low, least), reached), best, best + max(high, least))
+
+
+def near(tolerance: float) -> float:
+    """Distance up to which an end is near its bounds, as a share: no bounds are nearer than the least."""
+    return max(_AGREE * tolerance, _LEAST)

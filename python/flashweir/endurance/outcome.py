@@ -7,13 +7,13 @@ from typing import Any
 
 from flashweir._native import __version__
 from flashweir.endurance import ends
-from flashweir.endurance.bounds import Bound, bound
+from flashweir.endurance.bounds import Bound, bound, near
 from flashweir.endurance.course import Course
 from flashweir.endurance.ends import FIRST_BLOCK, NAMES, Ends, Limits
 from flashweir.endurance.errors import ACTIVATION_EV, UBER
 from flashweir.endurance.latency import FIELDS, KINDS
 from flashweir.endurance.retiring import Spare
-from flashweir.endurance.running import AGREE, Simulated
+from flashweir.endurance.running import Simulated
 
 DAYS_A_YEAR = 365.0
 _SECONDS_A_DAY = 86_400.0
@@ -52,8 +52,8 @@ class _Life:
             return spare.settled
         if self.ends.host[name] <= self.run.course.last.host:
             return True
-        near = name in self.bounds and self.bounds[name].error <= AGREE * self.tolerance
-        return near and self.run.check is not None and self.run.check.difference <= self.tolerance
+        is_near = name in self.bounds and self.bounds[name].error <= near(self.tolerance)
+        return is_near and self.run.check is not None and self.run.check.difference <= self.tolerance
 
     @property
     def host(self) -> float:
@@ -194,7 +194,7 @@ def _known(run: Simulated, there: Ends, ended_by: str) -> Ends:
         for name, host in there.host.items()
         if host > run.course.last.host and name != ended_by and name not in simulated
     ]
-    why = "the drive ends before its wear is steady: nothing beyond is known"
+    why = "what was simulated is too short for the wear to be steady: nothing beyond is known"
     return Ends(
         {name: host for name, host in there.host.items() if name not in far},
         {**there.reasons, **dict.fromkeys(far, why)},

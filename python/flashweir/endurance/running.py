@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashweir._native import ConfigError
-from flashweir.endurance.bounds import Bound
+from flashweir.endurance.bounds import Bound, near
 from flashweir.endurance.course import Course, Snapshot, counted, fitted
 from flashweir.endurance.latency import KINDS, WRITES, Ages, latencies
 from flashweir.result import Result
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _LONGEST, _PAGES = 256, 4_000_000
 # Pages that a stretch may program for ends other than that of life.
 _PROGRAMS = 2_000_000
-# Distance of an end from its bounds, in tolerances of the wear.
-AGREE = 2.0
 # Stretches that are added to find an end between two of them.
 _REFINED = 2
 _PIECES = 3
@@ -91,7 +89,7 @@ def simulated(
         raw: bytes of the flash.
         rated: rated cycles, at which it ends.
         tolerance: relative change of write amplification up to which the drive is steady. The end of life may lie
-            twice as far from its bounds.
+            twice as far from its bounds, or half a percent.
         full: simulates all of it, without extrapolation.
 
     Raises:
@@ -99,6 +97,7 @@ def simulated(
     """
     points = [Snapshot()]
     target, settled = raw * min(1.0, rated / _SHORT), False
+    close = near(tolerance)
 
     def reached(bytes_written: float) -> Result:
         cycles = bytes_written / written
@@ -116,13 +115,13 @@ def simulated(
         steady = check is not None and check.difference <= tolerance
         course = fitted(points)
         end = judge(course)
-        settled = (steady and end.error <= AGREE * tolerance) or point.host >= end.best
+        settled = (steady and end.error <= close) or point.host >= end.best
         pages = int(result["geometry.physical_pages"])
         longest = raw * max(_LONGEST, _PAGES / pages)
         if point.mean >= rated or (not full and not settled and point.host >= longest):
             break
         if settled and not full:
-            known = steady and all(one.error <= AGREE * tolerance for one in others(course))
+            known = steady and all(one.error <= close for one in others(course))
             if known or 2 * point.programmed > _PROGRAMS * raw / pages:
                 break
         last = course.host_at("mean", rated)

@@ -192,7 +192,10 @@ def _collection(source: Source) -> None:
     of_map = math.ceil(blocks * 8 / source.whole("Page_Capacity", 512)) + _MAP_FRONTIERS if is_cached else 0
     kept = max(1, min(wanted, int(ratio * blocks) - 1 - of_map))
     cut = "" if kept == wanted else f", and {wanted} would leave no spare block"
-    ours: Value = f"{share * 100:.6g}%" if kept == int(share * blocks) else kept
+    percent = f"{share * 100:.6g}"
+    # The share rounds down to that number here as well.
+    same = round(float(percent) * 1e6) * blocks // 10**8 == kept
+    ours: Value = f"{percent}%" if same else kept
     source.part("GC_Exec_Threshold", {"gc.free_blocks": ours}, "of each plane; MQSim collects up to 10 blocks of a"
                 f" plane at a time, ahead of the writes that need them, here one when it is needed{cut}")  # fmt: skip
     _victims(source, blocks)

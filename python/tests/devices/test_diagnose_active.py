@@ -379,4 +379,4 @@ def test_a_buffer_fills_though_most_writes_find_a_die_free() -> None:
             return lambda first, count: np.arange(first, first + count)
 
     line: Any = Line()
-    assert _fills(_Drive(line, 32 << 20, 78_000.0, 80_000 / (16 * KIB), 32 << 20), 1 << 20)
+    assert _fills(_Drive(line, 32 << 20, 78_000.0, 80_000 / (16 * KIB), 32 << 20, 64 << 20), 1 << 20)

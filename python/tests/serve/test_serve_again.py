@@ -70,8 +70,10 @@ def test_a_folder_without_its_bytes_is_refused(tmp_path: Path) -> None:
         overwritten(tmp_path, "flashweir.sock")
         ended(run)
     (tmp_path / "home" / "drive.data").rename(tmp_path / "moved.data")
-    assert "its bytes are not; expected drive.data, or --data" in refused("serve", *HOME, cwd=tmp_path)
-    assert not (tmp_path / "home" / "drive.data").exists()
+    for more in ((), ("--data", "typo.data"), ("--record", "rec.parquet")):
+        assert "has no bytes of the drive that --state has" in refused("serve", *HOME, *more, cwd=tmp_path)
+    names = {path.name for path in (*tmp_path.iterdir(), *(tmp_path / "home").iterdir())}
+    assert not names & {"drive.data", "typo.data", "rec.parquet.part"}
     with served(tmp_path, *HOME, "--data", "moved.data") as (run, _):
         assert first_of(tmp_path, "flashweir.sock", 0) == b"a"
         ended(run)

@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,42 @@ def test_a_policy_changes_while_the_drive_runs_and_a_fork_says_what_that_does(tm
             overwrite(client, 2000, seed=3)
             programs = asked(tmp_path, "counters")["flash"]["programs"] - before
             assert programs > live["flash"]["programs"] * 1.05
+        ended(run)
+
+
+def test_a_fork_with_the_settings_of_the_drive_is_equal_to_it(tmp_path: Path) -> None:
+    """Requests before the fork, after the last that is compared, and meanwhile are the same for both."""
+    with served(tmp_path, *VIRTUAL, "--set", "precondition=full", "--set", "gc.victim=greedy") as (run, _):
+        with Client(tmp_path / "flashweir.sock") as client:
+            overwrite(client, 1000)
+            found: list[dict[str, Any]] = []
+            thread = threading.Thread(
+                target=lambda: found.append(asked(tmp_path, "fork", count=1500, gc__victim="greedy"))
+            )
+            thread.start()
+            told = False
+            while thread.is_alive():
+                overwrite(client, 50, seed=3)
+                if not told and asked(tmp_path, "status")["is_compared"]:
+                    (reply,) = lines(tmp_path, b'{"cmd": "set", "args": {"gc.victim": "random"}}')
+                    assert reply["ok"] or "a fork is being compared" in reply["error"]["message"]
+                    told = True
+        (outcome,) = found
+        assert outcome["live"] == outcome["fork"]
+        assert outcome["live"]["flash"]["programs"] >= 1500
+        ended(run)
+
+
+def test_one_client_more_than_the_drive_takes_is_told_so(tmp_path: Path) -> None:
+    with served(tmp_path, *VIRTUAL) as (run, _), ExitStack() as held:
+        for _ in range(64):
+            client = held.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(str(tmp_path / "ctl"))
+            client.sendall(b'{"cmd": "status"}\n')
+            assert client.recv(1)
+        done = ctl(tmp_path, "status")
+        assert (done.returncode, done.stderr.count("64 clients send commands")) == (1, 1)
+        held.close()
         ended(run)
 
 

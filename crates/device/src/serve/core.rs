@@ -184,7 +184,7 @@ impl Core {
             self.tally.flushes += 1;
             self.flush_arrivals()?;
             if let Some(cuts) = self.cuts.as_mut().filter(|_| self.promise == Promise::FlushIgnored) {
-                cuts.ignore_flush(self.outstanding.keys().copied().min().unwrap_or(self.drive.submitted()));
+                cuts.ignore_flush(|request| self.outstanding.contains_key(&request));
             }
             reply.send();
             return self.flushed();

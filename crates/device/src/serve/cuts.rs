@@ -81,6 +81,8 @@ struct Before {
     request: u64,
     /// Version that it gave the part.
     version: u64,
+    /// A flush that was answered without effect promised it.
+    is_promised: bool,
     bytes: Vec<u8>,
 }
 
@@ -142,8 +144,6 @@ pub(super) struct Cuts {
     /// Entries with which the next look is due.
     look_at: usize,
     changes: HostChanges,
-    /// Requests before this one were complete when a flush was answered that had no effect.
-    flushed_before: u64,
     /// Cuts so far.
     pub(super) reports: Vec<Report>,
 }
@@ -160,14 +160,15 @@ impl Cuts {
             count: 0,
             look_at: SLACK,
             changes: HostChanges::default(),
-            flushed_before: 0,
             reports: Vec::new(),
         }
     }
 
-    /// A flush is answered without effect, when the requests before `number` were complete: the drive lies about them.
-    pub(super) fn ignore_flush(&mut self, number: u64) {
-        self.flushed_before = self.flushed_before.max(number);
+    /// A flush is answered without effect: the drive lies about all requests but those that are outstanding.
+    pub(super) fn ignore_flush(&mut self, is_outstanding: impl Fn(u64) -> bool) {
+        for part in self.old.values_mut().flatten().filter(|part| !part.is_promised) {
+            part.is_promised = !is_outstanding(part.request);
+        }
     }
 
     /// A request is submitted, and changes bytes when the drive takes it.
@@ -224,7 +225,8 @@ impl Cuts {
             self.store.read(part.start * SECTOR_BYTES, &mut bytes)?;
             waiting.put(&self.store, &part)?;
             let sectors = (part.start - first) as u32..(part.end - first) as u32;
-            let before = Before { sectors, request: entry.request, version: entry.version, bytes };
+            let (request, version) = (entry.request, entry.version);
+            let before = Before { sectors, request, version, is_promised: false, bytes };
             self.old.entry(entry.lpn).or_default().push(before);
             self.count += 1;
         }
@@ -263,8 +265,8 @@ impl Cuts {
     fn lied_about(&self, drive: &Drive) -> u64 {
         let mut lost = 0;
         for (lpn, parts) in &self.old {
-            let flushed = parts.iter().filter(|part| part.request < self.flushed_before);
-            let gone = flushed.flat_map(|part| {
+            let promised = parts.iter().filter(|part| part.is_promised);
+            let gone = promised.flat_map(|part| {
                 part.sectors.clone().filter(|sector| drive.version_on_flash(*lpn, *sector) < part.version)
             });
             lost += gone.collect::<BTreeSet<u32>>().len() as u64;

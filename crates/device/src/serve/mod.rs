@@ -55,7 +55,7 @@ use shared::Shared;
 pub use spec::ServeSpec;
 use spec::{check, data_of, promise};
 use state::State;
-use store::Store;
+use store::{FileState, Store};
 
 use crate::{Error, Stop};
 
@@ -108,12 +108,20 @@ impl Server {
         let sockets = vhost::listen(&spec.vhost_user_blk, &exports)?;
         let control = spec.control.as_deref().map(control::listen).transpose()?;
         let recording = spec.record.as_deref().map(Recording::create).transpose()?;
-        if let (Some(folder), true, None) = (&spec.state, is_kept, &spec.data) {
-            state::check_bytes(folder)?;
-        }
         // Last of what can be refused: it marks the file as not whole.
-        let store = Arc::new(Store::open(&data_of(spec), drive.capacity_bytes(), folder.is_some())?);
-        let state = folder.map(|(folder, lock, _)| State::begin(&folder, lock, &drive)).transpose()?;
+        let kept = || -> Result<_, Error> {
+            let expected = if is_kept { FileState::There } else { FileState::of_state(folder.is_some()) };
+            let store = Store::open(&data_of(spec), drive.capacity_bytes(), expected)?;
+            let state = folder.map(|(folder, lock, _)| State::begin(&folder, lock, &drive)).transpose()?;
+            Ok((Arc::new(store), state))
+        };
+        let (store, state) = match kept() {
+            Ok(kept) => kept,
+            Err(error) => {
+                recording.iter().for_each(Recording::remove);
+                return Err(error);
+            }
+        };
         let ready = ready(&exports, &listener, &sockets);
         let connections = Connections::default();
         let clock = Clock::start(spec.clock, spec.dilate, drive.now_ns());

@@ -30,6 +30,11 @@ impl Recording {
         Ok(Self { path: path.to_owned(), journal: JournalWriter::create(&journal)? })
     }
 
+    /// Removes what there is of it: the drive is not served.
+    pub(super) fn remove(&self) {
+        let _ = std::fs::remove_file(journal_of(&self.path));
+    }
+
     /// Arrivals so far outlive the process.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.journal.flush().map_err(Error::of_output)

@@ -12,7 +12,6 @@ use flashweir_trace::format::journal::{JournalReader, JournalWriter};
 use flashweir_trace::output::OutputError;
 use flashweir_trace::{LogRecord, Request};
 
-use super::store::IN_FOLDER;
 use crate::{Error, owner};
 
 /// Arrivals after which the drive is saved, so that a killed one opens soon.
@@ -112,16 +111,6 @@ fn remove_parts(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a folder whose bytes are gone: the drive that was there would be answered with zeroes.
-pub(super) fn check_bytes(folder: &Path) -> Result<(), Error> {
-    if folder.join(IN_FOLDER).is_file() {
-        return Ok(());
-    }
-    let expected =
-        format!("a drive is in it, and its bytes are not; expected {IN_FOLDER}, or --data with their place");
-    Err(refused(folder, expected))
-}
-
 /// Refuses another drive than the one in the folder.
 fn check_same(folder: &Path, spec: &DriveSpec, drive: &Drive) -> Result<(), Error> {
     if (spec.device.is_some() || !spec.overrides.is_empty()) && spec.config()? != *drive.config() {
@@ -130,7 +119,7 @@ fn check_same(folder: &Path, spec: &DriveSpec, drive: &Drive) -> Result<(), Erro
     }
     if spec.options.journal && !drive.options().journal {
         let expected =
-            "the drive in it was made without --power-cuts; expected it without, or another folder";
+            "the drive in it was made without --power-cuts; expected no --power-cuts, or another folder";
         return Err(refused(folder, expected.into()));
     }
     Ok(())

@@ -1,5 +1,5 @@
 //! A what-if: two forks of the drive get the requests that come, one with other settings and one with those that it has, until the
-//! drive has completed so many. Both are then drained, so that all that these requests cost is counted, and nothing else.
+//! drive has completed so many. Both then complete them, so that what is compared is the same requests, on the same state.
 
 use flashweir_run::{Completion, Drive};
 use flashweir_ssd::FlashCounts;
@@ -47,7 +47,7 @@ impl Side {
 
     fn poll(&mut self) {
         while let Some(done) = self.drive.next_completion() {
-            // Those that were outstanding before are nobody's here.
+            // Requests that were outstanding before the fork are not compared.
             if done.number >= self.first {
                 let op = done.op as usize;
                 self.latencies[op].saturating_record(done.latency_ns());

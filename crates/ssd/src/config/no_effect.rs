@@ -15,7 +15,7 @@ use super::{Config, Precondition, Units};
 use crate::alloc::AllocConfig;
 use crate::buffer::{Ack, BufferConfig, Order, Replacement};
 use crate::ftl::FtlConfig;
-use crate::gc::{GcConfig, Kept, PlannerConfig};
+use crate::gc::{GcConfig, PlannerConfig};
 use crate::geometry::Geometry;
 use crate::host::HostMode;
 use crate::task::BackgroundConfig;
@@ -123,7 +123,7 @@ const TABLE: [NoEffect; 24] = [
         applies: |config| {
             // A map on flash keeps a block more.
             let upkeep = config.upkeep();
-            let single = config.gc.free_blocks == Kept::Blocks(1)
+            let single = Geometry::kept_blocks(config) == Some(1)
                 && upkeep.frontiers == 1
                 && upkeep.groups().is_none();
             let keeps_one = !config.ftl.has_map_on_flash() && !config.slc.has_dynamic();

@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::quantity::round_to_u64;
 
-/// Parts of one percent in which a share is kept.
+/// Parts of one percent in which a share is kept, and of all.
 const PARTS: f64 = 1e6;
+const WHOLE: u64 = 100_000_000;
 const EXPECTED: &str =
     "expected a whole number of blocks, or a share of those of a unit, such as \"5%\" (above 0, below 100%)";
 
@@ -18,9 +19,9 @@ const EXPECTED: &str =
 /// at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// So many.
+    /// A number of blocks.
     Blocks(u32),
-    /// So many millionths of a percent of the blocks of a unit.
+    /// Millionths of a percent of the blocks of a unit.
     Share(u32),
 }
 
@@ -30,18 +31,20 @@ impl Kept {
         match self {
             Self::Blocks(kept) => kept,
             Self::Share(parts) => {
-                let kept = u128::from(blocks) * u128::from(parts) / round_to_u64(PARTS * 100.0) as u128;
+                let kept = u128::from(blocks) * u128::from(parts) / u128::from(WHOLE);
                 u32::try_from(kept).unwrap_or(u32::MAX).max(1)
             }
         }
     }
 
-    /// The fewest blocks of a unit of which so many are left beside those that it keeps.
-    pub(crate) fn fewest_with(self, left: u64) -> u64 {
-        let kept_of = |blocks| u64::from(self.of(blocks));
-        let mut blocks = left + kept_of(left);
-        while blocks < left + kept_of(blocks) {
-            blocks = left + kept_of(blocks);
+    /// The fewest blocks with which a unit has so many others beside those that it keeps.
+    pub(crate) fn fewest_with(self, others: u64) -> u64 {
+        let parts = if let Self::Share(parts) = self { u64::from(parts) } else { 0 };
+        // About as many, and at most one block off: rounding is down.
+        let about = u128::from(others) * u128::from(WHOLE) / u128::from(WHOLE - parts);
+        let mut blocks = u64::try_from(about).unwrap_or(u64::MAX).saturating_sub(1).max(others);
+        while blocks < others.saturating_add(self.of(blocks).into()) {
+            blocks = if parts == 0 { others.saturating_add(self.of(blocks).into()) } else { blocks + 1 };
         }
         blocks
     }
@@ -51,7 +54,7 @@ impl Kept {
         let Some(percent) = text.strip_suffix('%') else { return text.parse().ok().map(Self::Blocks) };
         let percent: f64 = percent.trim_end().parse().ok()?;
         let parts = u32::try_from(round_to_u64((percent * PARTS).max(0.0))).ok()?;
-        (parts > 0 && percent < 100.0).then_some(Self::Share(parts))
+        (parts > 0 && u64::from(parts) < WHOLE).then_some(Self::Share(parts))
     }
 }
 
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_fewest_blocks_leave_what_is_asked_and_one_less_does_not() {
-        for text in ["1", "30", "5%", "0.001%", "50%", "99%"] {
+        for text in ["1", "30", "5%", "0.001%", "50%", "99%", "99.999999%"] {
             let kept = Kept::parse(text).expect("legal");
             for left in [0, 1, 2, 17, 100, 1_943, 1_945, 1_946] {
                 let blocks = kept.fewest_with(left);
@@ -154,7 +157,9 @@ mod tests {
         for text in ["1", "1048576", "5%", "0.5%", "12.25%"] {
             assert_eq!(Kept::parse(text).expect("legal").to_string(), text);
         }
-        for text in ["", "%", "0%", "100%", "-1%", "nan%", "inf%", "1.5", "-1", "5 percent", "1e400%"] {
+        for text in
+            ["", "%", "0%", "100%", "99.9999999%", "-1%", "nan%", "inf%", "1.5", "-1", "5 percent", "1e400%"]
+        {
             assert_eq!(Kept::parse(text), None, "{text}");
         }
     }

@@ -24,7 +24,7 @@ COUNT = 64
 _REPEATS = 12
 VOLUME = 2 * COUNT * _REPEATS
 """Writes of all bursts and before them, at most."""
-# Of the bursts: those that met a stall before this share of the others had a gap are not the buffer's.
+# Quantile of the ends of all bursts that shows a gap: where three quarters of them have it, it is no stall.
 _STALLED = 0.25
 # Writes that show the pace of the link, and how many times their pace a gap is at least.
 _FIRST, _GAP = 4, 3.0
@@ -69,7 +69,7 @@ def _burst(bench: Bench, places: "NDArray[np.uint64]") -> "NDArray[np.float64]":
 
 
 def _gaps(ends: "NDArray[np.float64]", flash_ns: float) -> AtOnce:
-    """The gap of all but the slowest bursts. Jitter moves ends of single writes; a quantile of all is steady."""
+    """The gap that three quarters of the bursts have. Jitter moves ends of single writes, hardly a quantile of all."""
     taken = first_gap(np.quantile(ends, _STALLED, axis=0), flash_ns)
     each = np.sort([first_gap(one, flash_ns) for one in ends])
     return AtOnce(taken, int(min(each[1], taken)), int(max(each[-2], taken)))

@@ -61,11 +61,16 @@ class _Drive:
     """Time of a byte of long writes in order."""
     free: float
     """Address from which on nothing was written: bursts over data would run into merges on some drives."""
+    end: float
+    """Address up to which bursts may write: behind it is the place of those at once."""
 
 
 def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
     """Bursts of writes in order behind the first `high` bytes, each after a flush and a pause."""
-    drive = _Drive(bench, high, flash.value, per_byte.value, high)
+    apart = bench.size - at_once.VOLUME * bench.small
+    # A small drive has no place of its own for them.
+    end = apart if apart - high >= (bench.size - high) / 2 else float(bench.size)
+    drive = _Drive(bench, high, flash.value, per_byte.value, high, end)
     quick = _quicker(bench, high)
     size, filled, volume = Span(0.0, 0.0, float(bench.small)), True, float(_BURSTS[0])
     if quick.value >= 1:
@@ -73,11 +78,11 @@ def buffer(bench: Bench, high: float, flash: Span, per_byte: Span) -> Buffer:
             size, filled = _bursts(drive, volume)
             if (filled and size.value <= _ENOUGH * volume) or volume >= high / 8:
                 break
-        larger = min(high / 2, _LARGEST)
+        larger = min(high / 2, _LARGEST, end - high)
         if not filled and larger > volume and (found := _bursts(drive, larger, _FEW))[1]:
             volume, (size, filled) = larger, found
     # Behind the bursts, as writes over data run into merges on some drives.
-    once = at_once.in_order(bench, max(high, bench.size - at_once.VOLUME * bench.small), bench.size, flash.value)
+    once = at_once.in_order(bench, max(high, apart), bench.size, flash.value)
     # The next write was not taken in, and the last one may have been in the place of a write that left.
     counts: tuple[float, float, float] = (once.taken, max(once.low - 1, 0), once.high + 1)
     if once.taken < at_once.COUNT:
@@ -100,7 +105,7 @@ def _bursts(drive: _Drive, volume: float, repeats: int = _REPEATS) -> tuple[Span
     """Bytes absorbed by bursts of so many bytes, and if they filled the buffer."""
     bursts = []
     for _ in range(repeats):
-        if drive.free + volume > drive.bench.size:
+        if drive.free + volume > drive.end:
             drive.free = drive.high
         bursts.append(_burst(drive, volume, drive.free))
         drive.free += volume

@@ -29,8 +29,6 @@ _BAD, _GOOD = 0.75, 0.85
 # Share of the extra time that remains when only a hot range of a drive in order is written: greedy leaves full blocks
 # alone (0), a policy that does not look at valid pages moves them, too (1 and more).
 _STAYS, _FALLS = 0.6, 0.3
-# The closed forms of both are at least this far apart, or the range says nothing.
-_APART = 0.25
 # Hot ranges are this many times the buffer, which joins rewrites, and at most this share of the drive.
 _BUFFERS, _WIDEST = 6, 0.5
 # A discarded drive is written as fast as a fresh one, or, if discards have no effect, at first as slowly as before.
@@ -110,7 +108,7 @@ def collection(bench: Bench, found: Reads, mapped: Mapping, buffered: Buffer) ->
     best = Span(1 + (ideal.value - 1) * copy.value, 1 + (ideal.low - 1) * copy.low, 1 + (ideal.high - 1) * copy.high)
     tail = tail_of(latencies, small=_BUFFERS * held <= len(latencies[0]) * bench.small)
     against = judged("collection", ratio(ideal, counted) if counted else ratio(best, slower), _BAD, _GOOD)
-    fell = Span(0.5, 0.0, 1.0) if stays is None else Span(1 - stays.value, 1 - stays.high, 1 - stays.low)
+    fell = Span(1 - stays.value, 1 - stays.high, 1 - stays.low)
     falls = judged("collection-hot", fell, 1 - _STAYS, 1 - _FALLS)
     # Misses of a map cache begin there, too.
     early = not ignored and bench.discards and not mapped.misses and mapped.half.verdict == "bad"
@@ -256,12 +254,11 @@ def _refilled(bench: Bench, mapped: Mapping, steady: Span, held: float) -> bool:
 
 def _rewrites_hot(
     bench: Bench, length: int, times: tuple[Span, Span], spare: Span, held: Span
-) -> tuple[Span | None, Span | None]:
+) -> tuple[Span, Span | None]:
     """Rewrites a range of a drive in order as large as the spare, or wider if the buffer would hold that.
 
-    Returns the share of the extra time that is left: 0 that of greedy, 1 that of first in first out, None if the range
-    is so wide that both leave about the same; and the share of the capacity that was written before collection began,
-    if it began.
+    Returns the share of the extra time that is left: 0 that of greedy, 1 that of first in first out; and the share of
+    the capacity that was written before collection began, if it began.
     """
     before, slower = times
     share = min(max(0.03, min(0.25, spare.value), _BUFFERS * held.value / bench.size), _WIDEST)
@@ -274,8 +271,6 @@ def _rewrites_hot(
     least = min(0.6, (greedy.hot(spare.value, share) - 1) / max(greedy.greedy(spare.value) - 1, 0.05))
     most = (greedy.hot_in_order(spare.value, share) - 1) / max(greedy.in_order(spare.value) - 1, 0.05)
     begun = fast_volume(course, before.value, _BEGUN)
-    if most - least < _APART:
-        return None, None if begun is None else _around(bench, course, begun, held)
     left = [((one - 1) / extra - least) / (most - least) for one in (rest.value, rest.low, rest.high)]
     return Span(*left), None if begun is None else _around(bench, course, begun, held)
 

@@ -157,6 +157,9 @@ fn set(core: &mut Core, values: &Map<String, Value>) -> Result<Value, Fail> {
         return Err(Fail::BadInput("set: expected KEY=VALUE, such as gc.victim=fifo or dilate=10".into()));
     }
     let (dilate, settings) = settings("set", values)?;
+    if core.what_if.is_some() && !settings.is_empty() {
+        return Err(Fail::Refused("set: a fork is being compared; expected to wait for its end".into()));
+    }
     if let Some(dilate) = dilate {
         if core.clock.mode() == ClockMode::Virtual {
             return Err(Fail::Refused(

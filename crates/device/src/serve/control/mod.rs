@@ -47,7 +47,7 @@ pub(super) fn accept(shared: &Arc<Shared>, listener: &Listener) {
                 if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
                     clients.fetch_sub(1, Ordering::Relaxed);
                     let full = format!("{MAX_CLIENTS} clients send commands; expected one of them to end");
-                    // Whoever does not read it is not waited for.
+                    // A client that does not read it is not waited for.
                     let _ = stream.set_write_timeout(Some(LOOK));
                     let _ = send(&stream, &reply(&Value::Null, Err(Fail::Refused(full))));
                     continue;

@@ -6,6 +6,7 @@ use flashweir_run::{DriveOptions, DriveSpec};
 use flashweir_trace::{Op, Request};
 
 use super::*;
+use crate::serve::store::FileState;
 
 const PAGE_SECTORS: u64 = 8;
 const PAGES: u64 = 24;
@@ -123,7 +124,7 @@ fn bytes_after_a_cut_are_those_of_the_versions_on_flash_whatever_order_the_host_
             (seed >> 33) % limit
         };
         let mut own = drive(host);
-        let store = Arc::new(Store::open("memory", own.capacity_bytes(), false).expect("memory"));
+        let store = Arc::new(Store::open("memory", own.capacity_bytes(), FileState::Whole).expect("memory"));
         let mut cuts = Cuts::new(Arc::clone(&store), PAGE_SECTORS as u32);
         let base = vec![[0; SECTOR_BYTES as usize]; (PAGES * PAGE_SECTORS) as usize];
         let mut model = Model {
@@ -172,4 +173,26 @@ fn bytes_after_a_cut_are_those_of_the_versions_on_flash_whatever_order_the_host_
         assert!(restored > 100, "{host:?}: cuts lost {restored} sectors");
         assert!(model.reordered > 20, "{host:?}: {} parts changed their order", model.reordered);
     }
+}
+
+#[test]
+fn a_flush_without_effect_lies_about_all_but_what_is_outstanding() {
+    let mut own = drive(&[]);
+    let store = Arc::new(Store::open("memory", own.capacity_bytes(), FileState::Whole).expect("memory"));
+    let mut cuts = Cuts::new(store, PAGE_SECTORS as u32);
+    for number in 0..3 {
+        let (lba, sectors) = (number * PAGE_SECTORS, PAGE_SECTORS as u32);
+        cuts.submit(number, lba, sectors, Bytes::Write(vec![1; (PAGE_SECTORS * SECTOR_BYTES) as usize]));
+        let time_ns = own.now_ns();
+        let request = Request { time_ns, lba, sectors, stream: 0, op: Op::Write, handle: 0 };
+        own.submit(&[request]).expect("submitted");
+        own.advance_to(time_ns + 1000).expect("advanced");
+    }
+    cuts.note(&mut own);
+    assert_eq!(cuts.lied_about(&own), 0);
+    // The oldest one is outstanding: those after it are complete all the same.
+    cuts.ignore_flush(|request| request == 0);
+    assert_eq!(cuts.lied_about(&own), 2 * PAGE_SECTORS);
+    cuts.ignore_flush(|_| false);
+    assert_eq!(cuts.lied_about(&own), 3 * PAGE_SECTORS);
 }

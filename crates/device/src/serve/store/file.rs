@@ -9,10 +9,11 @@ use flashweir_trace::output::OutputError;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 
+use super::FileState;
 use crate::{Error, owner};
 
 /// The file's name in a folder that was given.
-pub(in crate::serve) const IN_FOLDER: &str = "drive.data";
+const IN_FOLDER: &str = "drive.data";
 /// Zeroes that are written at once.
 const ZEROES: usize = 64 << 10;
 
@@ -32,8 +33,8 @@ fn mark_of(path: &Path) -> PathBuf {
 }
 
 impl FileStore {
-    /// Opens a file of this size, or makes it. A folder holds the file. `whole`: it is taken though its process was killed.
-    pub(super) fn open(path: &Path, bytes: u64, whole: bool) -> Result<Self, Error> {
+    /// Opens a file of this size, or makes it. A folder holds the file.
+    pub(super) fn open(path: &Path, bytes: u64, state: FileState) -> Result<Self, Error> {
         let path = if path.is_dir() { path.join(IN_FOLDER) } else { path.to_owned() };
         let refused =
             |expected: String| Error::Setting { what: format!("--data {}", path.display()), expected };
@@ -44,6 +45,10 @@ impl FileStore {
             return Err(refused("is no file; expected a file, a folder, memory or none".into()));
         }
         let size = there.map_or(0, |there| there.len());
+        if state == FileState::There && size == 0 {
+            let expected = "has no bytes of the drive that --state has; expected the file that has them";
+            return Err(refused(expected.into()));
+        }
         if size != 0 && size != bytes {
             return Err(refused(format!("has {size} bytes, and the drive {bytes}; expected another name")));
         }
@@ -56,7 +61,7 @@ impl FileStore {
             .open(&path)
             .map_err(system)?;
         owner::lock(&file, &path, "--data")?;
-        if mark.exists() && !whole {
+        if mark.exists() && state == FileState::Whole {
             return Err(refused(format!(
                 "is not whole: the process that served it was killed; remove {} to take it as it is",
                 mark.display()

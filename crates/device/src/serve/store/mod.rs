@@ -9,7 +9,6 @@ use std::io;
 use std::path::Path;
 
 use file::FileStore;
-pub(super) use file::IN_FOLDER;
 use memory::Memory;
 
 use crate::Error;
@@ -25,13 +24,31 @@ pub(super) enum Store {
     Pattern,
 }
 
+/// State of a file of bytes when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileState {
+    /// It may be there, and is whole then.
+    Whole,
+    /// It may be there, and is taken though its process was killed: a folder of `--state` says what is in it.
+    OfState,
+    /// The same, and it must be there: a drive has bytes in it.
+    There,
+}
+
+impl FileState {
+    /// Of a new drive, which may live in a folder.
+    pub(super) fn of_state(has_folder: bool) -> Self {
+        if has_folder { Self::OfState } else { Self::Whole }
+    }
+}
+
 impl Store {
-    /// Opens the store that `--data` names. `whole`: a file is taken though its process was killed.
-    pub(super) fn open(data: &str, bytes: u64, whole: bool) -> Result<Self, Error> {
+    /// Opens the store that `--data` names, of so many bytes.
+    pub(super) fn open(data: &str, bytes: u64, state: FileState) -> Result<Self, Error> {
         Ok(match data {
             "memory" => Self::Memory(Memory::default()),
             "none" => Self::Pattern,
-            path => Self::File(FileStore::open(Path::new(path), bytes, whole)?),
+            path => Self::File(FileStore::open(Path::new(path), bytes, state)?),
         })
     }
 

@@ -5,8 +5,8 @@ use super::*;
 fn stores(folder: &Path, bytes: u64) -> Vec<Store> {
     let file = folder.join("data").display().to_string();
     vec![
-        Store::open(&file, bytes, false).expect("a file"),
-        Store::open("memory", bytes, false).expect("memory"),
+        Store::open(&file, bytes, FileState::Whole).expect("a file"),
+        Store::open("memory", bytes, FileState::Whole).expect("memory"),
     ]
 }
 
@@ -50,7 +50,7 @@ fn what_was_written_is_read() {
 
 #[test]
 fn a_pattern_is_its_own_address() {
-    let store = Store::open("none", 1 << 40, false).expect("a pattern");
+    let store = Store::open("none", 1 << 40, FileState::Whole).expect("a pattern");
     let mut bytes = [0; 16];
     store.write(1 << 39, &[7; 16]).expect("taken");
     store.read((1 << 39) + 512, &mut bytes).expect("read");
@@ -62,15 +62,18 @@ fn a_pattern_is_its_own_address() {
 fn a_file_of_a_killed_server_is_not_whole() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().display().to_string();
-    let refused = |bytes| Store::open(&folder, bytes, false).expect_err("refused").to_string();
-    let store = Store::open(&folder, 8192, false).expect("made");
+    let refused = |bytes| Store::open(&folder, bytes, FileState::Whole).expect_err("refused").to_string();
+    let there = Store::open(&folder, 8192, FileState::There).expect_err("not there").to_string();
+    assert!(there.contains("has no bytes of the drive that --state has"), "{there}");
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "nothing is made");
+    let store = Store::open(&folder, 8192, FileState::Whole).expect("made");
     assert!(refused(8192).contains("is writing to it"), "{}", refused(8192));
     drop(store);
     assert!(refused(8192).contains("is not whole"), "{}", refused(8192));
     std::fs::remove_file(dir.path().join("drive.data.open")).expect("removed");
-    let store = Store::open(&folder, 8192, false).expect("taken as it is");
+    let store = Store::open(&folder, 8192, FileState::Whole).expect("taken as it is");
     store.finish().expect("whole");
     drop(store);
     assert!(refused(4096).contains("has 8192 bytes"), "{}", refused(4096));
-    assert!(Store::open(&folder, 8192, false).is_ok());
+    assert!(Store::open(&folder, 8192, FileState::Whole).is_ok());
 }
