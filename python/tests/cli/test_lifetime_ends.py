@@ -89,7 +89,7 @@ def test_ends_beyond_a_life_of_which_nothing_is_steady_are_not_known(monkeypatch
     assert found.ends.uncorrectable > 0
     for name in ("cycles", "spare", "first_block"):
         assert found.ends[name] is None, name
-        assert "before its wear is steady" in found.ends.reasons[name]
+        assert "too short for the wear to be steady" in found.ends.reasons[name]
         assert name not in found.ends.settled
 
 

@@ -236,13 +236,12 @@ def test_a_fork_with_the_settings_of_the_drive_is_equal_to_it(tmp_path: Path) ->
                 target=lambda: found.append(asked(tmp_path, "fork", count=1500, gc__victim="greedy"))
             )
             thread.start()
-            told = False
+            while not asked(tmp_path, "sample")["served"]["is_compared"]:
+                overwrite(client, 10, seed=3)
+            (reply,) = lines(tmp_path, b'{"cmd": "set", "args": {"gc.victim": "random"}}')
+            assert "a fork is being compared" in reply["error"]["message"]
             while thread.is_alive():
-                overwrite(client, 50, seed=3)
-                if not told and asked(tmp_path, "status")["is_compared"]:
-                    (reply,) = lines(tmp_path, b'{"cmd": "set", "args": {"gc.victim": "random"}}')
-                    assert reply["ok"] or "a fork is being compared" in reply["error"]["message"]
-                    told = True
+                overwrite(client, 50, seed=4)
         (outcome,) = found
         assert outcome["live"] == outcome["fork"]
         assert outcome["live"]["flash"]["programs"] >= 1500
