@@ -85,7 +85,9 @@ def print_tails(explained: Mapping[str, Any], console: Console) -> None:
 
 
 def print_tails_of(frame: "SweepFrame", console: Console) -> None:
-    """Prints the findings of a comparison's runs that explain their slowest requests: each policy's first run.
+    """Prints the findings of a comparison's runs that explain their slowest requests: each policy's first seed.
+
+    Runs end in any order.
 
     Args:
         frame: what the comparison left, with its runs.
@@ -93,16 +95,17 @@ def print_tails_of(frame: "SweepFrame", console: Console) -> None:
     """
     if not (frame.meta or {}).get("spec", {}).get("explain"):
         return
-    shown: set[tuple[str, str]] = set()
+    first: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
     for row, result in frame.results():
-        run = (str(row["workload"]), str(row["policy"]))
-        if run not in shown:
-            shown.add(run)
-            for tail in tails(result["explain"]):
-                place = f"{run[0]}, {run[1]}, seed {row['seed']}"
-                console.print(f"\n{place}: {tail.finding}", highlight=False, markup=False)
-                if tail.entry["waited_for"]:
-                    console.print(_waited_table(tail.entry["waited_for"]))
+        run, seed = (str(row["workload"]), str(row["policy"])), int(row["seed"])
+        if run not in first or seed < first[run][0]:
+            first[run] = (seed, result["explain"])
+    for (workload, policy), (seed, explained) in sorted(first.items(), key=lambda item: item[0]):
+        for tail in tails(explained):
+            place = f"{workload}, {policy}, seed {seed}"
+            console.print(f"\n{place}: {tail.finding}", highlight=False, markup=False)
+            if tail.entry["waited_for"]:
+                console.print(_waited_table(tail.entry["waited_for"]))
 
 
 def _waited_table(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -1,17 +1,20 @@
 """The slowest requests explained: in the result, on the terminal, in reports; and the parts in the log of requests."""
 
 import json
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from conftest import flashweir, refused
+from rich.console import Console
 
 import flashweir as package
 from flashweir import ConfigError
 from flashweir.charts.units import duration
 from flashweir.reports.model import Cell, Table
 from flashweir.reports.tails import tail_sections
-from flashweir.tails import Tail, tails
+from flashweir.tails import Tail, print_tails_of, tails
 
 WORKLOAD = "random:span=64MiB,size=4KiB,count=20000,write=0.3,rate=500"
 DRIVE = {"channels": 2, "capacity": "64MiB", "op_ratio": 0.25, "precondition": "full", "host.mode": "open"}
@@ -80,6 +83,24 @@ def test_a_comparison_explains_each_policy(tmp_path: Path) -> None:
     assert said.count("seed 1: the slowest") == said.count("the slowest") == 4
     assert "copy gc" in said
     assert "expected a percentile" in refused("compare", WORKLOAD, *SET, "--explain", "99", cwd=tmp_path)
+
+
+def test_the_first_seed_of_each_policy_is_explained_whichever_run_ends_first() -> None:
+    result = package.simulate(WORKLOAD, set=DRIVE, explain="p99")
+
+    class Ended:
+        """Runs in the order of their ends."""
+
+        meta = {"spec": {"explain": "p99"}}  # noqa: RUF012 - as a frame has it
+
+        def results(self) -> Iterator[tuple[dict[str, object], object]]:
+            for policy, seed in (("b", 2), ("a", 3), ("b", 1), ("a", 1), ("a", 2)):
+                yield {"workload": "w", "policy": policy, "seed": seed}, result
+
+    out = StringIO()
+    print_tails_of(Ended(), Console(file=out, width=200))  # type: ignore[arg-type]
+    heads = [line.split(":")[0] for line in out.getvalue().splitlines() if "the slowest" in line]
+    assert heads == ["w, a, seed 1", "w, a, seed 1", "w, b, seed 1", "w, b, seed 1"]
 
 
 def test_the_log_of_requests_has_the_parts_of_each_latency(tmp_path: Path) -> None:
