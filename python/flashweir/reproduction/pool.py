@@ -31,7 +31,7 @@ class Pool:
         self._make = make
         self._backend: Backend | None = None
         self._queue: deque[Planned] = deque()
-        # Keys of runs that are queued or run, of those whose results nobody has asked for yet, and who waits for what.
+        # By key: runs that are queued or run, results that no sweep has asked for yet, and runs that sweeps wait for.
         self._known: set[str] = set(ready)
         self._early: dict[str, Outcome] = {}
         self._wanted: dict[str, list[Planned]] = {}

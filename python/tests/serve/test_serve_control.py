@@ -248,7 +248,7 @@ def test_a_fork_with_the_settings_of_the_drive_is_equal_to_it(tmp_path: Path) ->
         ended(run)
 
 
-def test_one_client_more_than_the_drive_takes_is_told_so(tmp_path: Path) -> None:
+def test_ctl_is_refused_in_a_line_while_64_clients_are_connected(tmp_path: Path) -> None:
     with served(tmp_path, *VIRTUAL) as (run, _), ExitStack() as held:
         for _ in range(64):
             client = held.enter_context(socket.socket(socket.AF_UNIX))

@@ -5,7 +5,7 @@ use flashweir_ssd::config::presets::PRESETS;
 use flashweir_trace::Op;
 use serde_json::Value;
 
-use super::{requests, run, spec};
+use super::{requests, run, spare_of, spec};
 
 const MIXED: &str = "zipf:span=48MiB,size=512B|4KiB|24KiB|128KiB:0.1,align=512,count=1500,write=0.5,trim=0.04,flush=0.03,rate=3000";
 
@@ -32,7 +32,7 @@ fn on_every_preset_open_and_closed() {
         for host in [("host.mode", "open"), ("host.queue_depth", "1"), ("host.queue_depth", "32")] {
             let settings = [
                 ("capacity", "64MiB"),
-                ("op_ratio", "1.5"),
+                ("op_ratio", spare_of(preset.name)),
                 ("pages_per_block", "24"),
                 ("precondition", "full"),
                 host,

@@ -35,6 +35,12 @@ fn spec(device: Option<&str>, settings: &[Setting<'_>], workload: &str) -> RunSp
     }
 }
 
+/// Over-provisioning of a preset of 64 MiB in blocks of 24 pages: its map on flash takes three of the few blocks of a plane of
+/// `mqsim-mlc`.
+fn spare_of(preset: &str) -> &'static str {
+    if preset == "mqsim-mlc" { "1.5" } else { "0.5" }
+}
+
 fn run(settings: &[Setting<'_>], workload: &str) -> Result<Value, Error> {
     simulate(&spec(None, settings, workload), &mut |_| true)
 }

@@ -4,7 +4,7 @@ use flashweir_run::{RunSpec, simulate};
 use flashweir_ssd::config::presets::PRESETS;
 use serde_json::Value;
 
-use super::spec;
+use super::{spare_of, spec};
 
 const WORKLOAD: &str =
     "hotcold:span=32MiB,size=4KiB|16KiB,align=512,count=1000,write=0.7,trim=0.02,flush=0.01,rate=5000";
@@ -23,7 +23,7 @@ fn every_preset_gives_the_same_bytes_again() {
     for preset in PRESETS {
         let settings = [
             ("capacity", "64MiB"),
-            ("op_ratio", "1.5"),
+            ("op_ratio", spare_of(preset.name)),
             ("pages_per_block", "24"),
             ("precondition", "full"),
             ("gc.victim", "random"),
@@ -53,7 +53,10 @@ fn the_configuration_of_a_result_gives_the_result_again() {
             ("pages_per_block", "24"),
             ("host.mode", "open"),
             ("gc.victim", victim),
-            ("op_ratio", "1.6666666666666667"),
+            (
+                "op_ratio",
+                if preset.name == "mqsim-mlc" { "1.6666666666666667" } else { "0.6666666666666666" },
+            ),
         ];
         let first = spec(Some(preset.name), &settings, WORKLOAD);
         let result: Value = serde_json::from_str(&text(&first)).unwrap();

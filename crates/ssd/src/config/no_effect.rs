@@ -123,11 +123,9 @@ const TABLE: [NoEffect; 24] = [
         applies: |config| {
             // A map on flash keeps a block more.
             let upkeep = config.upkeep();
-            let single = Geometry::kept_blocks(config) == Some(1)
-                && upkeep.frontiers == 1
-                && upkeep.groups().is_none();
+            let single = upkeep.frontiers == 1 && upkeep.groups().is_none();
             let keeps_one = !config.ftl.has_map_on_flash() && !config.slc.has_dynamic();
-            config.wear.dynamic && single && keeps_one
+            config.wear.dynamic && single && keeps_one && Geometry::kept_blocks(config) == Some(1)
         },
         clear: |config| config.wear.dynamic = false,
     },

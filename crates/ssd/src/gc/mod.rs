@@ -37,7 +37,7 @@ pub struct GcConfig {
     /// pages (ftl.kind=dftl) always have one of their own besides.
     #[schemars(range(min = 1, max = 2))]
     pub frontiers: u32,
-    /// Erased blocks that each unit keeps: so many, or a share of the blocks of the smallest unit such as `5%`. The first lies
+    /// Erased blocks that each unit keeps: a number, or a share of the blocks of the smallest unit such as `5%`. The first lies
     /// outside op_ratio, the others come out of the spare blocks.
     pub free_blocks: Kept,
     /// Copybacks of a page in a row: moves within its plane that don't cross the bus, before it must cross to be checked. 0: none.

@@ -249,13 +249,8 @@ impl Ops {
 
     /// Takes the memory of both back, and forgets everything else.
     #[inline]
-    pub(crate) fn give_back(&mut self, mut list: Vec<FlashOp>, mut moves: Vec<(u32, u32)>) {
-        std::mem::swap(&mut self.list, &mut list);
-        std::mem::swap(&mut self.moves, &mut moves);
-        // Nothing was listed meanwhile: there is no memory to be freed, and none is looked for.
-        if list.capacity() == 0 && moves.capacity() == 0 {
-            std::mem::forget((list, moves));
-        }
+    pub(crate) fn give_back(&mut self, list: Vec<FlashOp>, moves: Vec<(u32, u32)>) {
+        (self.list, self.moves) = (list, moves);
         self.clear();
     }
 

@@ -31,7 +31,7 @@ pub(super) enum FileState {
     Whole,
     /// It may be there, and is taken though its process was killed: a folder of `--state` says what is in it.
     OfState,
-    /// The same, and it must be there: a drive has bytes in it.
+    /// It must be there, with the bytes of a drive, and is taken though its process was killed.
     There,
 }
 
@@ -43,7 +43,7 @@ impl FileState {
 }
 
 impl Store {
-    /// Opens the store that `--data` names, of so many bytes.
+    /// Opens the store that `--data` names. `bytes` is the capacity of the drive.
     pub(super) fn open(data: &str, bytes: u64, state: FileState) -> Result<Self, Error> {
         Ok(match data {
             "memory" => Self::Memory(Memory::default()),
